@@ -1,0 +1,1 @@
+"""Tokentrail: measurements of llama.cpp with a trail behind every number."""
