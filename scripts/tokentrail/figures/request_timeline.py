@@ -1,0 +1,117 @@
+"""One streamed request as a line in time: the wait (with the prefill inside it), then the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+
+from tokentrail.figures import NotDrawn
+from tokentrail.figures.data import Number, RunData
+from tokentrail.figures.palette import COLOURS
+from tokentrail.figures.style import PAPER, Drawing, canvas, label, view_note
+
+NAMES = {
+    "short": "short question",
+    "long": "long question",
+    "long-warm-128": "long, warm server\nanswer ≤ 128",
+    "long-warm-32": "long, warm server\nanswer ≤ 32",
+}
+MILLISECONDS = {"s": 1000.0, "ms": 1.0}
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request's numbers; prefill is the part of the wait that the server spent on the prompt, where it is known."""
+
+    name: str
+    wait: Number
+    rest: Number
+    prefill: Number | None
+    tokens: Number | None
+    answer: Number | None
+
+
+def requests(run: RunData) -> list[Request]:
+    """The requests of the run for which wait and rest are known."""
+    found = []
+    for name in NAMES:
+        wait, rest = run.best(f"ttft-{name}"), run.best(f"rest-{name}")
+        if wait and rest:
+            others = [run.best(f"{part}-{name}") for part in ("prefill-time", "prompt-tokens", "answer-tokens")]
+            found.append(Request(name, wait, rest, *others))
+    return found
+
+
+def ms(number: Number) -> float:
+    """Milliseconds, whatever the number's unit of time."""
+    return number["value"] * MILLISECONDS[number["unit"]]
+
+
+def draw(run: RunData) -> Drawing:
+    """A bar a request: prefill and other waiting before the first token, decode after it."""
+    found = requests(run)
+    if not found:
+        raise NotDrawn("no streamed request was timed")
+    title = title_of(run, found)
+    numbers = [n for r in found for n in (r.wait, r.rest)]
+    notes = [view_note(numbers), "The first token arrives where the bar turns to decode. Each bar is one request."]
+    figure, (ax,) = canvas(run, title, [0.72 * len(found) + 0.3], notes, left=1.5, right=0.45)
+    longest = max(ms(r.wait) + ms(r.rest) for r in found)
+    for y, request in enumerate(found):
+        draw_bar(ax, y, request, longest)
+    ax.set(xlim=(0, longest * 1.02), ylim=(len(found) - 0.4, -0.85), yticks=range(len(found)))
+    ax.set_yticklabels([NAMES[r.name] + tokens_line(r) for r in found])
+    ax.set_xlabel("milliseconds since the request was sent")
+    ax.tick_params(axis="y", length=0)
+    legend(ax, found[0])
+    return Drawing(figure, title, describe(found))
+
+
+def title_of(run: RunData, found: list[Request]) -> str:
+    """The finding, from the run's own numbers."""
+    growth, longer = run.best("ttft-growth"), run.best("prompt-length-ratio")
+    if growth and longer:
+        return f"A prompt {longer['shown']} as long made the wait only {growth['shown']} as long"
+    first = found[0]
+    return f"First token after {first.wait['shown']}, the rest took {first.rest['shown']}"
+
+
+def tokens_line(request: Request) -> str:
+    """Prompt length below the request's name."""
+    return f"\n{request.tokens['shown']} in" if request.tokens and "warm" not in request.name else ""
+
+
+def draw_bar(ax: Axes, y: float, request: Request, longest: float) -> None:
+    """Segments of one request, each labelled with its time where it has room."""
+    wait, rest = ms(request.wait), ms(request.rest)
+    inside = min(ms(request.prefill), wait) if request.prefill else 0.0
+    segments = ((0.0, wait - inside, "other"), (wait - inside, inside, "prefill"), (wait, rest, "decode"))
+    for start, width, colour in segments:
+        ax.barh(y, width, left=start, height=0.42, color=COLOURS[colour], edgecolor=PAPER, linewidth=1)
+    label(ax, 0, y, f"wait {request.wait['shown']}", COLOURS["ink"], dx=1, dy=17, ha="left", size=9)
+    text, end = f"then {request.rest['shown']}", wait + rest
+    if end > 0.5 * longest:
+        label(ax, end, y, text, COLOURS["decode"], dx=-1, dy=17, ha="right", size=9)
+    else:
+        label(ax, end, y, text, COLOURS["decode"], dx=6, ha="left", size=9)
+
+
+def legend(ax: Axes, request: Request) -> None:
+    """The three colours named once, above the bars."""
+    x = 0.0
+    for name, colour in (("other waiting", "published"), ("prefill", "prefill"), ("decode", "decode")):
+        if name != "prefill" or request.prefill:
+            look = {"size": 9, "color": COLOURS[colour], "weight": "bold", "va": "bottom"}
+            ax.annotate(f"■ {name}", (x, 1.0), xycoords="axes fraction", **look)
+            x += 0.34 if name == "other waiting" else 0.22
+
+
+def describe(found: list[Request]) -> str:
+    """The same in words."""
+    parts = []
+    for r in found:
+        inside = f", of which prefill {r.prefill['shown']}" if r.prefill else ""
+        name = NAMES[r.name].replace("\n", ", ")
+        parts.append(f"{name}: first token after {r.wait['shown']}{inside}; rest of the answer {r.rest['shown']}")
+    return ". ".join(parts) + "."

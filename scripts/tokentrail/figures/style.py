@@ -1,0 +1,150 @@
+"""One look for all figures: colours by meaning, sizes, direct labels, error bars and the notes below a figure."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tokentrail.figures.data import Number, RunData
+from tokentrail.figures.palette import COLOURS
+
+INK, SOFT, FAINT, PAPER = COLOURS["ink"], COLOURS["soft"], COLOURS["faint"], COLOURS["paper"]
+WIDTH = 6.2  # inches; narrow on purpose, so that text is still read on a phone
+TITLE_CHARACTERS, NOTE_CHARACTERS = 50, 100
+TITLE_LINE, NOTE_LINE = 0.25, 0.165  # inches
+
+RC = {
+    "axes.edgecolor": SOFT, "axes.facecolor": PAPER, "axes.labelcolor": SOFT, "axes.labelsize": 9.5,
+    "axes.linewidth": 0.8, "axes.unicode_minus": True, "figure.facecolor": PAPER, "font.family": ["DejaVu Sans"],
+    "font.size": 10, "grid.color": FAINT, "grid.linewidth": 0.8, "lines.linewidth": 1.8, "savefig.facecolor": PAPER,
+    "svg.fonttype": "none", "text.color": INK, "text.parse_math": False, "xtick.color": SOFT, "xtick.labelsize": 9,
+    "ytick.color": SOFT, "ytick.labelsize": 9.5,
+}  # fmt: skip
+
+
+METHODS = {
+    "rounding": "the last printed digit's rounding",
+    "propagated": "intervals of the inputs, propagated",
+}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A drawn figure with the words that go with it."""
+
+    figure: Figure
+    title: str
+    description: str  # what a reader who cannot see it needs: the numbers drawn, in words
+
+
+def canvas(
+    run: RunData,
+    title: str,
+    panels: Sequence[float],
+    notes: Iterable[str] = (),
+    left: float = 1.2,
+    right: float = 0.35,
+    gap: float = 0.75,
+    axis_label: float = 0.55,
+) -> tuple[Figure, list[Axes]]:
+    """A figure of fixed width with its title above and its notes and stamps below.
+
+    `panels` are the heights of the plots, top to bottom; `gap` lies between them; `axis_label` below the last. Inches.
+    """
+    sns.set_theme(style="ticks", rc=RC)
+    title_lines = textwrap.wrap(title, TITLE_CHARACTERS)
+    note_lines = [line for note in [*notes, _origin(run)] if note for line in textwrap.wrap(note, NOTE_CHARACTERS)]
+    top, bottom = 0.2 + TITLE_LINE * len(title_lines) + 0.32, axis_label + NOTE_LINE * len(note_lines) + 0.15
+    height = top + sum(panels) + gap * (len(panels) - 1) + bottom
+    figure = Figure(figsize=(WIDTH, height))
+    axes, y = [], height - top
+    for panel in panels:
+        y -= panel
+        axes.append(figure.add_axes((left / WIDTH, y / height, (WIDTH - left - right) / WIDTH, panel / height)))
+        y -= gap
+    for i, line in enumerate(title_lines):
+        figure.text(0.03, 1 - (0.2 + TITLE_LINE * i) / height, line, va="top", size=12.5, weight="bold")
+    for i, line in enumerate(reversed(note_lines)):
+        figure.text(0.03, (0.12 + NOTE_LINE * i) / height, line, va="bottom", size=8, color=SOFT)
+    for ax in axes:
+        sns.despine(ax=ax)
+    return figure, axes
+
+
+def _origin(run: RunData) -> str:
+    return " · ".join([run.name, *run.stamps])
+
+
+def error_bar(ax: Axes, number: Number, at: float, colour: str, horizontal: bool = True) -> None:
+    """The number's interval as a bar through its point; nothing where it has none."""
+    interval = number.get("interval")
+    if not interval:
+        return
+    reach = [[max(0.0, number["value"] - interval["low"])], [max(0.0, interval["high"] - number["value"])]]
+    place: dict[str, Any] = {"fmt": "none", "ecolor": colour, "elinewidth": 1.4, "capsize": 3, "zorder": 3}
+    if horizontal:
+        ax.errorbar([number["value"]], [at], xerr=reach, **place)
+    else:
+        ax.errorbar([at], [number["value"]], yerr=reach, **place)
+
+
+def error_note(numbers: Iterable[Number]) -> str:
+    """What the error bars of these numbers mean, one sentence; empty where none has an interval."""
+    intervals = [number["interval"] for number in numbers if number.get("interval")]
+    meanings = dict.fromkeys(_meaning(interval) for interval in intervals)
+    return f"Error bars: {'; '.join(meanings)}." if meanings else ""
+
+
+def _meaning(interval: dict[str, Any]) -> str:
+    """An interval's kind in words a reader of the figure understands."""
+    method = METHODS.get(interval["method"], interval["method"])
+    return f"{method} ({100 * interval['level']:g} %)" if interval.get("level") else method
+
+
+def view_note(numbers: Sequence[Number]) -> str:
+    """Which view the numbers show, one sentence."""
+    views = {number.get("view") for number in numbers}
+    if "steady" in views:
+        return "Steady values: median of warm samples." if views <= {"steady", "exact", "other"} else (
+            "Steady values (median of warm samples) where the run has them, else the tool's mean over all."
+        )  # fmt: skip
+    return "Values as the tools report them: means over all repetitions." if "as-published" in views else ""
+
+
+def shorten(text: str, limit: int = 28) -> str:
+    """A name that fits beside a plot, one line, cut with an ellipsis."""
+    clean = " ".join(text.split())
+    return clean if len(clean) <= limit else clean[: limit - 1].rstrip() + "…"
+
+
+def label(ax: Axes, x: float, y: float, text: str, colour: str = INK, dx: float = 0, dy: float = 0, **how: Any) -> None:
+    """Direct label at a data point, moved by (dx, dy) points."""
+    settings = {"ha": "center", "va": "center", "size": 9.5, "color": colour, **how}
+    ax.annotate(text, (x, y), xytext=(dx, dy), textcoords="offset points", annotation_clip=False, **settings)
+
+
+def plain_log_ticks(ax: Axes, axis: str = "x") -> None:
+    """Powers of ten written out (10,000, not 10⁴), with 2 and 5 between where the axis is short; no minor ticks."""
+    target = ax.xaxis if axis == "x" else ax.yaxis
+    low, high = target.get_view_interval()
+    subs = (1.0, 2.0, 5.0) if high < 50 * low else (1.0,)
+    target.set_major_locator(matplotlib.ticker.LogLocator(subs=subs, numticks=12))
+    target.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    target.set_minor_formatter(matplotlib.ticker.NullFormatter())
+    target.set_minor_locator(matplotlib.ticker.NullLocator())
+
+
+def thousands(ax: Axes, axis: str = "x") -> None:
+    """Tick labels with thousands separators on a linear axis."""
+    target = ax.xaxis if axis == "x" else ax.yaxis
+    target.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))

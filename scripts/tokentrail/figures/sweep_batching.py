@@ -1,0 +1,57 @@
+"""Batch sizes from one to hundreds: total rate, each user's rate, and the memory bandwidth that the steps use."""
+
+from __future__ import annotations
+
+from tokentrail.figures import NotDrawn
+from tokentrail.figures.data import RunData
+from tokentrail.figures.lines import draw_lines
+from tokentrail.figures.palette import COLOURS
+from tokentrail.figures.style import SOFT, Drawing, canvas, error_note, label, plain_log_ticks, view_note
+
+PANELS = (
+    ("batched-rate", "all users together", "decode", "tokens/s"),
+    ("rate-per-user", "each user", "warm", "tokens/s"),
+    ("batch-bandwidth", "memory read per second", "limit", "GB/s"),
+)
+FEWEST = 5  # fewer batch sizes are the lesson's own figure
+
+
+def draw(run: RunData) -> Drawing:
+    """Three panels over the batch size, one line a model."""
+    found = {prefix: lines(run, prefix) for prefix, *_ in PANELS}
+    total = {name: points for name, points in found["batched-rate"].items() if len(points) >= FEWEST}
+    if not total:
+        raise NotDrawn(f"fewer than {FEWEST} batch sizes were measured")
+    users, number = max(next(iter(total.values())), key=lambda point: point[1]["value"])
+    title = f"The total rate peaks at {number['shown']}, with {users:,.0f} users at once"
+    numbers = [n for p in total.values() for _, n in p]
+    panels = [panel for panel in PANELS if any(found[panel[0]].get(name) for name in total)]
+    notes = [view_note(numbers), error_note(numbers)]
+    figure, axes = canvas(run, title, [1.6] * len(panels), notes, left=0.95, right=1.0)
+    for ax, (prefix, heading, colour, unit) in zip(axes, panels, strict=True):
+        chosen = {label_of(run, name): found[prefix][name] for name in total if found[prefix].get(name)}
+        draw_lines(ax, chosen, COLOURS[colour], unit, log=True)
+        plain_log_ticks(ax, "y")
+        ax.set_title(heading, loc="left", size=10, weight="bold", color=COLOURS[colour], pad=4)
+    specified = run.best("spec-bandwidth")
+    if specified and panels[-1][0] == "batch-bandwidth":
+        axes[-1].axhline(specified["value"], color=SOFT, linestyle="--", linewidth=1.2)
+        label(axes[-1], axes[-1].get_xlim()[1], specified["value"], f"specified {specified['shown']}", SOFT, dy=7, ha="right",
+              size=8.5)  # fmt: skip
+        axes[-1].set_ylim(top=max(axes[-1].get_ylim()[1], specified["value"] * 2))
+    axes[-1].set_xlabel("users at once (sequences in the batch)")
+    words = [f"{label_of(run, name)} {u:,.0f} users: {n['shown']}" for name, p in total.items() for u, n in p]
+    return Drawing(figure, title, "; ".join(words).strip() + ".")
+
+
+def lines(run: RunData, prefix: str) -> dict[str, list]:
+    """{suffix: [(users, number), …]} in rising order."""
+    found: dict[str, list] = {}
+    for match, number in run.matching(rf"{prefix}-(\d+)((?:-.+)?)"):
+        found.setdefault(match[2], []).append((float(match[1]), number))
+    return {suffix: sorted(points, key=lambda point: point[0]) for suffix, points in found.items()}
+
+
+def label_of(run: RunData, suffix: str) -> str:
+    """What a line is called: its model or tag; the lesson's own small model where the id says neither."""
+    return suffix.lstrip("-") or (run.model_label("batched-small") or "")
