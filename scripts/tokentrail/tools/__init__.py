@@ -1,0 +1,1 @@
+"""Parsers of what the tools print: pure functions, text in, plain dicts out."""

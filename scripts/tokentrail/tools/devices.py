@@ -1,0 +1,69 @@
+"""Where a llama-bench row was computed, from what the row says of build, flags and hardware."""
+
+from __future__ import annotations
+
+import re
+
+# Backends that compute on the CPU: a build with only these has no other device.
+CPU_BACKENDS = {"CPU", "BLAS", ""}
+RENAMED = {"MTL": "Metal"}
+# Builds before Nov 2024 had one boolean per backend instead of `backends`.
+OLD_BACKEND_FLAGS = {"cuda": "CUDA", "vulkan": "Vulkan", "kompute": "Kompute", "metal": "Metal", "sycl": "SYCL",
+                     "rpc": "RPC", "blas": "BLAS", "gpu_blas": None, "opencl": "OpenCL", "cann": "CANN"}  # fmt: skip
+
+
+def backends(row: dict) -> list[str]:
+    """Registered backends by their lasting names (MTL is Metal); ["CPU"] where there is no other."""
+    text = row.get("backends")
+    if text is None:
+        names = [name for flag, name in OLD_BACKEND_FLAGS.items() if name and _on(row.get(flag))]
+    else:
+        names = [RENAMED.get(n.strip(), n.strip()) for n in re.split(r"[,/]", str(text)) if n.strip()]
+    return names or ["CPU"]
+
+
+def gpus(row: dict) -> list[str]:
+    """GPUs visible to the process, one name each; seen is not used."""
+    return [name.strip() for name in str(row.get("gpu_info") or "").split(", ") if name.strip()]
+
+
+def device(row: dict, layers: int | None = None) -> str:
+    """Where one row was computed: "cpu", "gpu" or "hybrid".
+
+    cpu: no GPU seen (a CUDA build without one goes on and exits 0), a CPU-only build, `-dev none`, or
+    `-ngl 0` together with no_op_offload 1. With `-ngl 0` alone a GPU build still sends batches of 32 tokens and
+    more to the GPU: hybrid. Hybrid too: some layers only (when `layers` is known), experts or tensors placed on
+    the CPU, the KV cache kept off the GPU.
+    """
+    if set(backends(row)) <= CPU_BACKENDS or str(row.get("devices") or "").lower() == "none":
+        return "cpu"
+    if "gpu_info" in row and not gpus(row):
+        return "cpu"
+    offloaded = _int(row.get("n_gpu_layers"))
+    if offloaded == 0:
+        return "cpu" if _on(row.get("no_op_offload")) else "hybrid"
+    partly = layers is not None and offloaded is not None and 0 < offloaded < layers
+    experts = (_int(row.get("n_cpu_moe")) or 0) > 0
+    overrides = "CPU" in str(row.get("tensor_buft_overrides") or "")
+    return "hybrid" if partly or experts or overrides or _on(row.get("no_kv_offload")) else "gpu"
+
+
+def several_gpus(row: dict) -> str | None:
+    """A sentence where more than one GPU is listed: which were used is told by flags, not by the list."""
+    names = gpus(row)
+    if len(names) < 2:
+        return None
+    flags = ", ".join(f"{k} {row[k]}" for k in ("devices", "split_mode", "main_gpu", "tensor_split") if k in row)
+    text = f"{len(names)} GPUs are listed, which does not prove that both or all were used ({flags})"
+    return text + "; with split mode layer they work in turn, so a bandwidth ceiling is that of one"
+
+
+def _on(value: object) -> bool:
+    return str(value).strip().lower() in ("1", "true", "on", "yes")
+
+
+def _int(value: object) -> int | None:
+    try:
+        return int(str(value))
+    except ValueError:
+        return None
