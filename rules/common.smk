@@ -1,0 +1,116 @@
+"""What every rule file uses: the session (machine, engine, campaign, plan) and the functions that name inputs.
+
+No rules here. All thinking is in scripts/tokentrail/workflow.py, where it can be tested.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
+
+from tokentrail import figures, problems, sources
+from tokentrail import workflow as tokentrail_workflow
+
+try:
+    SESSION = tokentrail_workflow.open_session(config)
+except problems.Problem as problem:
+    raise WorkflowError(str(problem)) from None
+
+if workflow.is_main_process:
+    print(SESSION.notice, file=sys.stderr)
+
+# The scripts run with the Python that runs Snakemake, whatever PATH says.
+shell.prefix(f'set -euo pipefail; export PATH={str(Path(sys.executable).parent)!r}:"$PATH"; ')
+
+RESOURCES = SESSION.resources
+ENGINE_SETTINGS = json.dumps(config["engine"], sort_keys=True)
+PUBLISHED = tokentrail_workflow.PUBLISHED
+
+
+wildcard_constraints:
+    run="|".join(re.escape(run) for run in SESSION.runs),
+    engine=re.escape(SESSION.engine["name"]),
+    figure="[a-z0-9-]+",
+    weights="hub|stand-in|wheel|file",
+    model="[a-z0-9][a-z0-9._-]*",
+    key="[0-9a-f]{8}",
+
+
+def code(*starts):
+    """A rule's scripts with all they import, as inputs: an edit of a helper reruns the rule, a touch does not."""
+    return sources.closure(*starts)
+
+
+def schemas(*names):
+    """JSON Schemas as inputs."""
+    return [f"config/schemas/{name}.schema.json" for name in names]
+
+
+def pending_cases(tool):
+    """Regular expression of the cases that lack a measurement; a measured case can be made by no rule."""
+    ids = [re.escape(case["id"]) for case in SESSION.pending_of(tool)]
+    return "|".join(ids) or "(?!)"
+
+
+def outcome_of_model(wildcards):
+    """The note that getting a case's model leaves behind, whether it worked or not."""
+    model = SESSION.pending[wildcards.case]["model"]
+    return f"{RESOURCES}/models/{model['weights']}/{model['id']}.outcome.json"
+
+
+def tokenizer_of_model(wildcards):
+    """Stand-ins carry Qwen's real vocabulary and chat template."""
+    return f"{RESOURCES}/tokenizer/tokenizer.json" if wildcards.weights == "stand-in" else []
+
+
+def code_of_figure(wildcards):
+    """The plotting script and the one module that draws this figure."""
+    return code("plot_figures.py", f"tokentrail/figures/{figures.FIGURES[wildcards.figure]}.py")
+
+
+def figures_of_run(wildcards):
+    """Every figure's note: drawn, or not and why."""
+    return expand("reports/{run}/figures/{figure}.json", run=wildcards.run, figure=figures.FIGURES)
+
+
+def templates():
+    """Whatever the pages are filled from."""
+    return sorted(str(path) for path in Path("reports/templates").rglob("*") if path.is_file())
+
+
+def measurements_of_run(wildcards):
+    """Raw of a run: of this session's run all that is planned, of a stored one what is there."""
+    if wildcards.run == SESSION.run:
+        return [tokentrail_workflow.measurement_path(SESSION.run, case) for case in SESSION.plan["cases"]]
+    return tokentrail_workflow.stored_measurements(wildcards.run)
+
+
+def of_all_runs(pattern):
+    """A file of every run."""
+    return expand(pattern, run=SESSION.runs)
+
+
+def tell_end(trouble):
+    """Print the headline table and, after trouble, the one line that each failed job left."""
+    notes = [path.read_text().strip() for path in sorted(Path("logs").rglob("*.problem"))] if trouble else []
+    numbers = f"results/{SESSION.run}/numbers.json"
+    if Path(numbers).exists():
+        subprocess.run([sys.executable, "scripts/headline.py", "--run-dir", f"results/{SESSION.run}"], check=False)
+    if notes:
+        print("\nWHAT WENT WRONG\n" + "\n".join(f"  * {note}" for note in notes) + "\n", file=sys.stderr)
+
+
+onstart:
+    for note in Path("logs").rglob("*.problem"):
+        note.unlink()
+
+
+onsuccess:
+    tell_end(trouble=False)
+
+
+onerror:
+    tell_end(trouble=True)

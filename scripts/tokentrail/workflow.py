@@ -1,0 +1,150 @@
+"""What the Snakefile knows before any rule runs: machine, engine, campaign, plan, and which cases still lack a measurement."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tokentrail import config, engines, jsonio, machine, models, plan
+from tokentrail.problems import Problem
+
+RESULTS = Path("results")
+PUBLISHED = "rtx4090/b12110-cuda/lesson"
+
+
+@dataclass(frozen=True)
+class Session:
+    """Everything that parse time resolves. Paths are relative to the repository, but for a moved `resources`."""
+
+    run: str
+    campaign: str
+    engine: dict[str, Any]
+    machine: dict[str, Any]
+    plan: dict[str, Any]
+    resources: str
+    runs: tuple[str, ...]
+    pending: dict[str, dict[str, Any]] = field(default_factory=dict)
+    notice: str = ""
+
+    def pending_of(self, tool: str) -> list[dict[str, Any]]:
+        """Cases of one tool that have no measurement yet: the only ones for which a rule can make raw files."""
+        return [case for case in self.pending.values() if case["tool"] == tool]
+
+
+def open_session(settings: dict[str, Any]) -> Session:
+    """Resolve machine, engine, campaign and plan from the settings of config/config.yaml and the command line.
+
+    Writes results/{run}/plan.json where it differs, and forgets the markers of failed cases (their evidence stays
+    under failed/), so that they are tried again. Raises Problem before anything runs when the settings cannot work.
+    """
+    jsonio.validate(settings, "config", "config/config.yaml with --config")
+    wanted = settings.get("machine", "auto")
+    probed = machine.probe(wanted, config.read_machines())
+    machine_id = probed["machine"]
+    has_gpu = bool(probed["gpus"])
+
+    engine = engines.identify(settings["engine"], probed)
+    name, why = _campaign(settings.get("campaign", "auto"), has_gpu)
+    campaign = config.read_campaign(name)
+    weights = settings.get("weights", "auto")
+    preferred = campaign.get("weights", "hub") if weights == "auto" else weights
+    suffix = f"-{preferred}" if preferred != campaign.get("weights", "hub") else ""
+    run = {"machine": machine_id, "engine": engine["name"], "campaign": f"{name}{suffix}"}
+    path = "/".join(run.values())
+    planned = plan.resolve(
+        campaign,
+        run=run,
+        weights=preferred,
+        models=config.read_models(),
+        prompts=config.read_prompts(),
+        identity=models.identity,
+        threads=probed["threads"],
+        has_gpu=has_gpu and engine["backend"] != "cpu",
+    )
+    _claim_folder(path, planned)
+    pending = {case["id"]: case for case in planned["cases"] if not _measured(path, case)}
+    done = len(planned["cases"]) - len(pending)
+    report = Path("reports") / path / "index.html"
+    notice = (
+        f"Tokentrail: campaign {run['campaign']} ({why}) on {machine_id} with {engine['name']}; "
+        f"{done} of {len(planned['cases'])} cases measured; report: {report}{'' if report.exists() else ' (to be made)'}"
+    )
+    return Session(
+        run=path,
+        campaign=run["campaign"],
+        engine=engine,
+        machine=probed,
+        plan=planned,
+        resources=resources(),
+        runs=tuple(sorted({path, *stored_runs()})),
+        pending=pending,
+        notice=notice,
+    )
+
+
+def resources() -> str:
+    """Folder of models and builds: TOKENTRAIL_RESOURCES, or resources/ in the repository."""
+    return os.environ.get("TOKENTRAIL_RESOURCES", "").rstrip("/") or "resources"
+
+
+def stored_runs() -> list[str]:
+    """All runs below results/ that hold a plan and at least one measurement."""
+    found = sorted(RESULTS.glob("*/*/*/plan.json"))
+    return [str(path.parent.relative_to(RESULTS)) for path in found if any(path.parent.glob("raw/*/*/measurement.json"))]
+
+
+def measurement_path(run: str, case: dict[str, Any]) -> str:
+    """Where the raw of a planned case lies; the key in the path keeps an older measurement when the case changes."""
+    return f"{RESULTS}/{run}/raw/{case['id']}/{case['key']}/measurement.json"
+
+
+def stored_measurements(run: str) -> list[str]:
+    """Measurements that a stored run's plan names and that are there."""
+    planned = jsonio.read_json(RESULTS / run / "plan.json")
+    paths = [measurement_path(run, case) for case in planned["cases"]]
+    return [path for path in paths if Path(path).exists()]
+
+
+def _campaign(wanted: str, has_gpu: bool) -> tuple[str, str]:
+    if wanted != "auto":
+        return wanted, "as asked"
+    if has_gpu:
+        return "lesson", "an NVIDIA GPU is here"
+    return "portable", "no NVIDIA GPU is here"
+
+
+def _claim_folder(run: str, planned: dict[str, Any]) -> None:
+    """Write plan.json; refuse a folder that holds something else than this run."""
+    folder = RESULTS / run
+    if folder.exists() and not folder.is_dir():
+        raise Problem(f"{folder} is in the way: it is not a folder; move it and run again")
+    path = folder / "plan.json"
+    if path.exists():
+        stored = jsonio.read_json(path)
+        if stored.get("origin") != "measured" or stored.get("run") != planned["run"]:
+            raise Problem(f"{folder} holds another run ({stored.get('origin')}); move it or set machine in config.yaml")
+    elif folder.is_dir() and any(folder.iterdir()):
+        raise Problem(f"{folder} is taken: it holds files but no plan.json; move them and run again")
+    jsonio.write_if_changed(path, jsonio.dumps(planned))
+
+
+def _measured(run: str, case: dict[str, Any]) -> bool:
+    path = Path(measurement_path(run, case))
+    if not path.exists():
+        return False
+    if _status(path) == "measured":
+        return True
+    path.unlink()
+    return False
+
+
+def _status(path: Path) -> str:
+    # Canonical JSON sorts its keys and indents by one blank, so that the line is found without reading 1,000 files whole.
+    text = path.read_text(encoding="utf-8")
+    for line in reversed(text.splitlines()):
+        if line.startswith(' "status": '):
+            return json.loads(line.removeprefix(' "status": ').rstrip(","))
+    raise Problem(f"{path} has no status; it was changed by hand: restore it, or move its folder away to measure again")
