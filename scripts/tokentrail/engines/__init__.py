@@ -43,18 +43,18 @@ def provide(identity: dict, engine_dir: Path, log: Path | None = None, resources
     if identity["provider"] != "path":
         toolchain.compilers()  # the commonest thing that is missing, said before anything is downloaded
     lines = build.Log(log)
-    with build.locked(resources / "build" / f"{identity['name']}.lock", lines):
+    with build.locked(resources / "build" / f"{identity['name']}.lock", lines) as lock:
         if manifest.complete(engine_dir, identity):
             lines.say(f"{identity['name']} is complete in {engine_dir}; nothing to build")
         elif identity["provider"] == "path":
             facts = path.link(identity, engine_dir)
             manifest.write(engine_dir, identity, facts, facts["commit"], identity["build_number"])
         else:
-            _build(identity, engine_dir, resources, lines)
+            _build(identity, engine_dir, resources, lines, lock)
     return engine_dir / "manifest.json"
 
 
-def _build(identity: dict, engine_dir: Path, resources: Path, lines: build.Log) -> None:
+def _build(identity: dict, engine_dir: Path, resources: Path, lines: build.Log, lock: int) -> None:
     """Unpack, configure, compile, install; what is there of an interrupted build is used."""
     work = resources / "build" / identity["name"]
     marker = work / "source.json"
@@ -65,8 +65,8 @@ def _build(identity: dict, engine_dir: Path, resources: Path, lines: build.Log) 
         jsonio.write_json(marker, facts)
     facts = jsonio.read_json(marker)
     number = identity["build_number"] or facts.get("build_number") or 0
-    build.configure(work / "source", work / "build", identity["recipe"], number, facts["commit"][:8], lines)
-    build.compile_tools(work / "build", build.jobs(identity.get("jobs")), lines)
+    build.configure(work / "source", work / "build", identity["recipe"], number, facts["commit"][:8], lines, lock)
+    build.compile_tools(work / "build", build.jobs(identity.get("jobs")), lines, lock)
     build.install(work / "build", engine_dir / "bin")
     manifest.write(engine_dir, identity, facts, facts["commit"], number or None)
     shutil.rmtree(work)

@@ -9,9 +9,9 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from tokentrail.engines import toolchain
 from tokentrail.engines.places import TOOLS
@@ -22,11 +22,9 @@ class Log:
     """Lines for the person who waits (standard error) and for the log file."""
 
     def __init__(self, path: Path | None) -> None:
-        self._stream: IO[str] | None = None
+        self.path = path
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._stream = path.open("a", encoding="utf-8")
-        self.path = path
 
     def say(self, line: str) -> None:
         """One line, at once."""
@@ -35,14 +33,17 @@ class Log:
 
     def note(self, line: str) -> None:
         """One line for the log file only."""
-        if self._stream:
-            self._stream.write(line + "\n")
-            self._stream.flush()
+        if self.path:
+            with self.path.open("a", encoding="utf-8") as stream:
+                stream.write(line + "\n")
 
 
 @contextlib.contextmanager
-def locked(path: Path, log: Log) -> Iterator[None]:
-    """Hold a lock between processes; the kernel frees it when the holder dies, however it dies."""
+def locked(path: Path, log: Log) -> Iterator[int]:
+    """Hold a lock between processes; the kernel frees it when the last holder of the yielded descriptor dies.
+
+    The compilers inherit the descriptor: should we be killed, nobody else builds in the folder before they end.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
@@ -51,7 +52,7 @@ def locked(path: Path, log: Log) -> Iterator[None]:
         except BlockingIOError:
             log.say(f"another process builds this engine; waiting for it ({path})")
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)
 
@@ -65,7 +66,7 @@ def jobs(wanted: int | None) -> int:
     return max(1, min(affinity, int(memory / (1.5 * 2**30))))
 
 
-def configure(source: Path, build: Path, recipe: dict[str, Any], number: int, commit: str, log: Log) -> None:
+def configure(source: Path, build: Path, recipe: dict[str, Any], number: int, commit: str, log: Log, lock: int) -> None:
     """Run CMake. The build number and commit are stamped into the tools; the run path makes the folder movable."""
     tools, compilers = toolchain.build_tools(), toolchain.compilers()
     here = "@loader_path" if platform.system() == "Darwin" else "$ORIGIN"
@@ -81,35 +82,38 @@ def configure(source: Path, build: Path, recipe: dict[str, Any], number: int, co
     argv += ["-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON", "-DCMAKE_INSTALL_RPATH_USE_LINK_PATH=ON",
              f"-DCMAKE_INSTALL_RPATH={';'.join(run_path)}"]  # fmt: skip
     log.say(f"configuring llama.cpp (build {number}, backend {recipe['backend']})")
-    _run(argv, log, shown=lambda line: False, what="CMake could not configure llama.cpp")
+    _run(argv, log, lock, shown=lambda line: False, what="CMake could not configure llama.cpp")
 
 
-def compile_tools(build: Path, parallel: int, log: Log) -> None:
+def compile_tools(build: Path, parallel: int, log: Log, lock: int) -> None:
     """Build the three targets; ninja's "[n/m] …" lines are shown as they come."""
     cmake = toolchain.build_tools()["cmake"]
     argv = [cmake, "--build", str(build), "--parallel", str(parallel), "--target", *TOOLS]
     log.say(f"building {', '.join(TOOLS)} with {parallel} jobs (some minutes; an interrupted build resumes)")
-    _run(argv, log, shown=lambda line: line.startswith("["), what="llama.cpp did not compile")
+    _run(argv, log, lock, shown=lambda line: line.startswith("["), what="llama.cpp did not compile")
 
 
-def _run(argv: list[str], log: Log, shown: Any, what: str) -> None:
+def _run(argv: list[str], log: Log, lock: int, shown: Callable[[str], bool], what: str) -> None:
     # Our own repository may lie above the source; llama.cpp must not take its commit for its own.
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(Path(argv[2]).resolve().parent)}
     environment.pop("SOURCE_DATE_EPOCH", None)
     log.note("$ " + " ".join(argv))
-    try:
-        child = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                 errors="replace", env=environment)  # fmt: skip
-    except OSError as error:
-        raise Problem(f"{argv[0]} cannot be run ({error}); repair or reinstall it") from None
-    assert child.stdout is not None  # PIPE above
     told: list[str] = []
-    for line in child.stdout:
-        line = line.rstrip("\n")
-        (log.say if shown(line) else log.note)(line)
-        if "error" in line.lower() and len(told) < 3:
-            told.append(line.strip())
-    if child.wait():
+    with subprocess.Popen(
+        argv,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=environment,
+        pass_fds=(lock,),
+    ) as child:
+        for line in child.stdout or ():
+            line = line.rstrip("\n")
+            (log.say if shown(line) else log.note)(line)
+            if "error" in line.lower() and len(told) < 3:
+                told.append(line.strip())
+    if child.returncode:
         where = f"; the whole text is in {log.path}" if log.path else ""
         raise Problem(f"{what}: {' | '.join(told) or f'exit status {child.returncode}'}{where}")
 

@@ -12,6 +12,7 @@ otherwise; the true number is then counted at build time, stamped into the tools
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -107,9 +108,11 @@ def unpack(identity: dict, resources: Path, target: Path) -> dict[str, Any]:
 
 def _git(*arguments: str, timeout_s: float = 3600) -> str:
     """Standard output of a git command; raises Problem with git's own last line. Never asks for a password."""
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "LC_ALL": "C"}
     try:
-        done = subprocess.run(["git", "-c", "core.askPass=true", *arguments], capture_output=True, text=True,
-                              timeout=timeout_s, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
+        done = subprocess.run(
+            ["git", *arguments], capture_output=True, text=True, timeout=timeout_s, check=False, env=environment
+        )
     except FileNotFoundError:
         raise Problem(
             "git was not found; install it (Debian/Ubuntu: apt install git) or use engine.provider pypi"
