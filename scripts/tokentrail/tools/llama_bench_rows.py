@@ -26,8 +26,8 @@ _GPU_LINE = re.compile(r"Device \d+: (.+?), compute capability")
 _CSV_HEADER = re.compile(r'^"?(?:build_commit|build_number)"?,.*\bn_prompt\b', re.M)
 _SQL = re.compile(r"^\s*(?:CREATE TABLE|INSERT INTO)\b", re.I | re.M)
 _TEXT_FIELDS = {"build_commit", "cpu_info", "gpu_info", "backends", "model_filename", "model_type", "cpu_mask",
-                "type_k", "type_v", "split_mode", "devices", "tensor_split", "tensor_buft_overrides", "load_mode", "lazy_mode",
-                "test_time"}  # fmt: skip
+                "type_k", "type_v", "split_mode", "devices", "tensor_split", "tensor_buft_overrides", "load_mode",
+                "lazy_mode", "test_time"}  # fmt: skip
 
 
 @dataclass

@@ -31,7 +31,7 @@ def error_body(status: int | None, body: str | bytes) -> dict:
 
 def error_reason(status: int | None, error: dict) -> dict:
     """The reason in an `error` object {code, message, type, n_prompt_tokens, n_ctx}, whichever part is there."""
-    message, code = str(error.get("message") or "no message"), error.get("code") or status
+    message, code = str(error.get("message") or "no message").rstrip("."), error.get("code") or status
     tokens, context = error.get("n_prompt_tokens"), error.get("n_ctx")
     if match := _REQUEST_TOKENS.search(message):
         tokens, context = tokens or match[1], context or match[2]

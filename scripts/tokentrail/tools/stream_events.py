@@ -1,0 +1,169 @@
+"""What the events of one streamed answer say, put together: text, times, tokens, timings, end."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tokentrail.tools import lenient_json, sse
+
+
+@dataclass
+class Seen:
+    """State of one answer. outputs: arrival (ns or None) of each event with text, reasoning or a tool call."""
+
+    outputs: list[int | None] = field(default_factory=list)
+    content: str | None = None
+    reasoning: str = ""
+    finish_reason: str | None = None
+    finish_ns: int | None = None
+    done: bool = False
+    done_ns: int | None = None
+    timings: dict = field(default_factory=dict)
+    usage: dict = field(default_factory=dict)
+    progress: dict = field(default_factory=dict)
+    error: dict | None = None
+    bad_event: str | None = None
+    model: str | None = None
+    fingerprint: str | None = None
+    choices: int = 1
+    events: int = 0
+    pings: int = 0
+    damaged: bool = False
+
+    @property
+    def tokens(self) -> int | None:
+        """Generated tokens as the server counts them, the end-of-sequence token included."""
+        return _count(self.timings.get("predicted_n"), self.usage.get("completion_tokens"))
+
+    @property
+    def prompt_n(self) -> int | None:
+        """Prompt tokens processed (those taken from the cache are not in it)."""
+        total = _count(self.usage.get("prompt_tokens"))
+        processed = _count(self.timings.get("prompt_n"))
+        return processed if processed is not None or total is None else total - (self.cache_n or 0)
+
+    @property
+    def cache_n(self) -> int | None:
+        """Prompt tokens from the cache, as timings or usage say, else the prompt's length less those processed."""
+        details = self.usage.get("prompt_tokens_details") or {}
+        found = _count(self.timings.get("cache_n"), details.get("cached_tokens"), self.progress.get("cache"))
+        total, processed = _count(self.usage.get("prompt_tokens")), _count(self.timings.get("prompt_n"))
+        if found is None and total is not None and processed is not None:
+            return max(0, total - processed)
+        return found
+
+    @property
+    def first_ns(self) -> int | None:
+        """Arrival of the first token."""
+        return self.outputs[0] if self.outputs else None
+
+    @property
+    def last_ns(self) -> int | None:
+        """Arrival of the last token: the finish event, since the end-of-sequence token has no text of its own."""
+        if not self.outputs:
+            return None
+        return self.finish_ns if self.finish_ns is not None else self.outputs[-1]
+
+    def gaps_ms(self) -> list[float]:
+        """Times between consecutive events with text, ms."""
+        times = [t for t in self.outputs if t is not None]
+        return [(b - a) / 1e6 for a, b in itertools.pairwise(times)]
+
+    def reported(self) -> dict:
+        """The server's own figures, verbatim."""
+        found = {"timings": self.timings, "usage": self.usage, "prompt_progress": self.progress}
+        return {k: v for k, v in found.items() if v} | {"events": self.events, "pings": self.pings}
+
+
+def collect(pieces: Iterable[tuple[int | None, bytes]], seen: Seen) -> None:
+    """Read all pieces of a body into `seen`; after [DONE] nothing counts any more."""
+    decoder, t_ns = sse.Decoder(), None
+    for t_ns, piece in pieces:
+        for event in decoder.feed(t_ns, piece):
+            _take(event, seen)
+    for event in decoder.close(t_ns):
+        # An event that the end of the stream cut short is not an event, let alone a faulty one.
+        if _whole(event):
+            _take(event, seen)
+    seen.pings, seen.damaged = decoder.comments, decoder.damaged
+
+
+def _whole(event: sse.Event) -> bool:
+    if event.data.strip() == "[DONE]":
+        return True
+    try:
+        lenient_json.loads(event.data)
+    except ValueError:
+        return False
+    return True
+
+
+def _take(event: sse.Event, seen: Seen) -> None:
+    if seen.done:
+        return
+    if event.data.strip() == "[DONE]":
+        seen.done, seen.done_ns = True, event.t_ns
+        return
+    seen.events += 1
+    try:
+        value = lenient_json.loads(event.data)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        if event.name == "error":
+            seen.error = {"message": event.data}
+        else:
+            seen.bad_event = seen.bad_event or event.data
+        return
+    if event.name == "error" or value.get("error"):
+        error = value.get("error", value)
+        seen.error = error if isinstance(error, dict) else {"message": str(error)}
+        return
+    for name in ("timings", "usage"):
+        if isinstance(value.get(name), dict) and value[name]:
+            setattr(seen, name, value[name])
+    seen.progress = value.get("prompt_progress") or seen.progress
+    seen.model = value.get("model") or seen.model
+    seen.fingerprint = value.get("system_fingerprint") or seen.fingerprint
+    if "choices" in value:
+        for choice in filter(lambda c: isinstance(c, dict), value["choices"] or []):
+            _choice(choice, event.t_ns, seen)
+    elif "content" in value:
+        _native(value, event.t_ns, seen)
+
+
+def _choice(choice: dict, t_ns: int | None, seen: Seen) -> None:
+    place = choice.get("index") or 0
+    seen.choices = max(seen.choices, place + 1)
+    if place:
+        return
+    delta = choice.get("delta") or choice.get("message") or {}
+    text = delta.get("content") or choice.get("text")
+    thought = delta.get("reasoning_content") or delta.get("reasoning")
+    _output(text, thought, bool(delta.get("tool_calls")), t_ns, seen)
+    if choice.get("finish_reason"):
+        seen.finish_reason, seen.finish_ns = choice["finish_reason"], t_ns
+
+
+def _native(value: dict, t_ns: int | None, seen: Seen) -> None:
+    """llama-server's own /completion: content and stop at top level, no [DONE] after the last event."""
+    _output(value.get("content"), None, False, t_ns, seen)
+    if value.get("stop"):
+        kinds = {"limit": "length", "eos": "stop", "word": "stop"}
+        seen.finish_reason, seen.finish_ns = kinds.get(value.get("stop_type"), "stop"), t_ns
+        seen.done, seen.done_ns = True, t_ns
+
+
+def _output(text: str | None, thought: str | None, called: bool, t_ns: int | None, seen: Seen) -> None:
+    if text:
+        seen.content = (seen.content or "") + text
+    if thought:
+        seen.reasoning += thought
+    if text or thought or called:
+        seen.outputs.append(t_ns)
+
+
+def _count(*values: object) -> int | None:
+    return next((v for v in values if isinstance(v, int) and not isinstance(v, bool) and v >= 0), None)
