@@ -10,7 +10,7 @@ from tokentrail.problems import Problem, reported
 
 
 def gaps(index: Path) -> list[str]:
-    """One line for each case that is not valid: its id, the reason, what to do. `index` is results/{run}/records.json."""
+    """One line for each case that is not valid: id, reason, what to do. `index` is results/{run}/records.json."""
     run = index.parent
     lines = []
     for case in jsonio.read_json(index)["records"]:

@@ -11,21 +11,23 @@ import yaml
 from tokentrail import jsonio
 from tokentrail.problems import Problem
 
-CONFIG = Path(__file__).resolve().parents[2] / "config"
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = ROOT / "config"
 
 
 def read_yaml(path: Path, schema: str | None = None) -> Any:
     """Read a YAML file; raise Problem naming file, line and fault when it is missing, no YAML, or breaks its schema."""
+    shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
     try:
         value = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise Problem(f"{path} is missing; restore it from the repository") from None
+        raise Problem(f"{shown} is missing; restore it from the repository") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1})" if mark else ""
-        raise Problem(f"{path}{line} is not valid YAML: {getattr(error, 'problem', error)}") from None
+        raise Problem(f"{shown}{line} is not valid YAML: {getattr(error, 'problem', error)}") from None
     if schema:
-        jsonio.validate(value, schema, str(path))
+        jsonio.validate(value, schema, str(shown))
     return value
 
 
@@ -46,16 +48,16 @@ def campaign_names(folder: Path = CONFIG) -> list[str]:
 def read_campaign(name: str, folder: Path = CONFIG) -> dict[str, Any]:
     """One campaign, validated; its cases have unique ids."""
     choose("campaign", name, campaign_names(folder), "config/config.yaml: campaign")
-    path = folder / "campaigns" / f"{name}.yaml"
-    campaign = read_yaml(path, "campaign")
+    file = f"config/campaigns/{name}.yaml"
+    campaign = read_yaml(folder / "campaigns" / f"{name}.yaml", "campaign")
     if campaign["campaign"] != name:
         raise Problem(
-            f"{path}: campaign is {campaign['campaign']!r}, but the file's name says {name!r}; make them equal"
+            f"{file}: campaign is {campaign['campaign']!r}, but the file's name says {name!r}; make them equal"
         )
     ids = [case["id"] for case in campaign["cases"]]
     twice = sorted({one for one in ids if ids.count(one) > 1})
     if twice:
-        raise Problem(f"{path}: case id {twice[0]!r} stands twice; every case needs an id of its own")
+        raise Problem(f"{file}: case id {twice[0]!r} stands twice; every case needs an id of its own")
     return campaign
 
 

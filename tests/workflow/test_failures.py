@@ -1,0 +1,77 @@
+"""A case that fails leaves the others' results, its own evidence and one line; the report still comes."""
+
+from __future__ import annotations
+
+import json
+
+from clones import Clone, write_campaign
+
+GOOD = {
+    "id": "good",
+    "step": "4",
+    "title": "Works",
+    "tool": "llama-bench",
+    "role": "bench-small",
+    "model": "smollm2-135m-instruct-q4_1",
+    "arguments": {"n_prompt": [16], "n_gen": [8], "repetitions": 3},
+}
+BAD = {
+    **GOOD,
+    "id": "bad",
+    "title": "Does not",
+    "role": "bench-big",
+    "arguments": {**GOOD["arguments"], "extra": ["--bogus"]},
+}
+
+
+def test_failed_case(clone: Clone) -> None:
+    """Exit status 1, one line that names the case and the cause, evidence kept, report written; then mended."""
+    write_campaign(clone, "mixed", [GOOD, BAD])
+
+    done = clone.snakemake(campaign="mixed", check=False)
+
+    run = clone.run_dir("mixed")
+    assert done.returncode == 1
+    assert "WHAT WENT WRONG" in done.stderr
+    assert "bad: " in done.stderr
+    assert "--bogus" in done.stderr
+    assert json.loads((run / "records" / "good.json").read_text())["valid"]
+    assert not json.loads((run / "records" / "bad.json").read_text())["valid"]
+    (evidence,) = run.glob("failed/bad/*/measurement.json")
+    assert json.loads(evidence.read_text())["status"] == "failed"
+    page = (clone.path / "reports" / run.relative_to(clone.path / "results") / "index.html").read_text()
+    assert "--bogus" in page
+
+    kept = evidence.read_bytes()
+    write_campaign(clone, "mixed", [GOOD, {**BAD, "arguments": GOOD["arguments"]}])
+    planned = clone.planned(campaign="mixed")
+    assert planned["measure_llama_bench"] == 1
+    clone.snakemake(campaign="mixed")
+    assert evidence.read_bytes() == kept
+    assert clone.planned(campaign="mixed") == {}
+
+
+def test_failed_case_is_tried_again(clone: Clone) -> None:
+    """Without any change the failed case alone is measured again, and its first evidence stays."""
+    write_campaign(clone, "mixed", [GOOD, BAD])
+    clone.snakemake(campaign="mixed", check=False)
+
+    assert clone.planned(campaign="mixed")["measure_llama_bench"] == 1
+    clone.snakemake(campaign="mixed", check=False)
+
+    assert len(list(clone.run_dir("mixed").glob("failed/bad/*/measurement.json"))) == 2
+
+
+def test_model_not_to_be_had(clone: Clone) -> None:
+    """A model that cannot be fetched fails its own cases only."""
+    clone.append(
+        "config/models.yaml",
+        "  missing-model:\n    label: none\n    name: No such model\n    file: {path: /nowhere/model.gguf}\n",
+    )
+    write_campaign(clone, "mixed", [GOOD, {**BAD, "model": "missing-model", "arguments": GOOD["arguments"]}])
+
+    done = clone.snakemake(campaign="mixed", check=False)
+
+    assert done.returncode == 1
+    assert "/nowhere/model.gguf" in done.stderr
+    assert json.loads((clone.run_dir("mixed") / "records" / "good.json").read_text())["valid"]
