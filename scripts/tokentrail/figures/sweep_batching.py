@@ -36,8 +36,8 @@ def draw(run: RunData) -> Drawing:
     specified = run.best("spec-bandwidth")
     if specified and panels[-1][0] == "batch-bandwidth":
         axes[-1].axhline(specified["value"], color=SOFT, linestyle="--", linewidth=1.2)
-        label(axes[-1], axes[-1].get_xlim()[1], specified["value"], f"specified {specified['shown']}", SOFT, dy=7, ha="right",
-              size=8.5)  # fmt: skip
+        text, end = f"specified {specified['shown']}", axes[-1].get_xlim()[1]
+        label(axes[-1], end, specified["value"], text, SOFT, dy=7, ha="right", size=8.5)
         axes[-1].set_ylim(top=max(axes[-1].get_ylim()[1], specified["value"] * 2))
     axes[-1].set_xlabel("users at once (sequences in the batch)")
     words = [f"{label_of(run, name)} {u:,.0f} users: {n['shown']}" for name, p in total.items() for u, n in p]

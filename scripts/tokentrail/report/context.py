@@ -1,0 +1,153 @@
+"""Everything a page says about one run, gathered from its numbers, records, figures and ledger; nothing derived."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tokentrail import jsonio
+from tokentrail.figures import FIGURES
+from tokentrail.figures.data import Number, RunData, load
+from tokentrail.report import story
+
+# the lesson's side questions stand with the step they belong to
+SHOWN_WITH = {"check-3": "3b", "ceiling": "7"}
+
+
+@dataclass
+class Figure:
+    """One figure as its own small JSON describes it."""
+
+    name: str
+    drawn: bool
+    title: str = ""
+    description: str = ""
+    reason: str = ""
+
+
+@dataclass
+class Row:
+    """One line of a step's table: the number here in both views, and its published counterpart."""
+
+    label: str
+    here: Number
+    reported: Number | None
+    published: Number | None
+    same: bool  # the counterpart is of the same model and device
+
+
+@dataclass
+class Report:
+    """What the templates see."""
+
+    run: RunData
+    published: RunData | None
+    words: story.Words
+    steps: list[story.Step]
+    tables: dict[str, list[Row]]
+    figures: dict[str, Figure]
+    predictions: list[dict[str, Any]]
+    hides: list[story.Sentence]
+    headline: list[Number]
+    missing: list[tuple[str, list[str]]]
+    ledger: list[dict[str, Any]]
+    plan: dict[str, Any] = field(default_factory=dict)
+
+
+def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Report:
+    """Read a run and everything beside it; `published_dir` is the run to compare with (none: the run itself is it)."""
+    run = load(run_dir)
+    published = load(published_dir) if published_dir and (published_dir / "numbers.json").exists() else None
+    if published and published.name == run.name:
+        published = None
+    figures = read_figures(figures_dir)
+    words = story.words_of(run)
+    steps = story.steps_of(run, {name for name, figure in figures.items() if figure.drawn}, words)
+    tables = {step.step: table(run, published, step.step) for step in steps}
+    return Report(
+        run=run,
+        published=published,
+        words=words,
+        steps=steps,
+        tables=tables,
+        figures=figures,
+        predictions=story.predictions_of(run, words),
+        hides=story.hides_of(run, words),
+        headline=story.headline_of(run, words),
+        missing=missing(run, figures),
+        ledger=optional(run_dir / "claims.json").get("claims", []),
+        plan=optional(run_dir / "plan.json"),
+    )
+
+
+def optional(path: Path) -> dict[str, Any]:
+    """A JSON object that a run may lack."""
+    return jsonio.read_json(path) if path.exists() else {}
+
+
+def read_figures(folder: Path) -> dict[str, Figure]:
+    """Every figure of the table: drawn, or not and why."""
+    found = {}
+    for name in FIGURES:
+        path = folder / f"{name}.json"
+        about = (
+            json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"drawn": False, "reason": "not made"}
+        )
+        keys = ("drawn", "title", "description", "reason")
+        found[name] = Figure(name, **{key: about[key] for key in keys if key in about})
+    return found
+
+
+def base_ids(run: RunData) -> list[str]:
+    """Ids without the `-steady` twins, in the file's order."""
+    return list(dict.fromkeys(re.sub(r"-steady$", "", number["id"]) for number in run.doc["numbers"]))
+
+
+def table(run: RunData, published: RunData | None, step: str) -> list[Row]:
+    """A step's numbers that are headlines or have a published counterpart."""
+    rows = []
+    for number_id in base_ids(run):
+        here = run.best(number_id)
+        if here is None or SHOWN_WITH.get(here["step"], here["step"]) != step:
+            continue
+        other, same = counterpart(run, published, number_id)
+        if not (other or here.get("headline") or published is None):
+            continue
+        reported = run.exact(number_id) if here["id"] != number_id else None
+        rows.append(Row(re.sub(r", steady$", "", here["label"]), here, reported, other, same))
+    return rows
+
+
+def counterpart(run: RunData, published: RunData | None, number_id: str) -> tuple[Number | None, bool]:
+    """The published run's number of the same id; else the one that plays the same role there (and False)."""
+    if published is None:
+        return None, True
+    same = published.exact(number_id)
+    if same:
+        return same, True
+    here, there = story.words_of(run).labels, story.words_of(published).labels
+    swapped = number_id
+    for key in ("small", "big", "dev", "users"):
+        swapped = re.sub(rf"(?<![a-z0-9.]){re.escape(here[key])}(?![a-z0-9.])", f"\0{key}\0", swapped)
+    swapped = re.sub("\0([a-z]+)\0", lambda match: there[match[1]], swapped)
+    return published.exact(swapped), False
+
+
+def missing(run: RunData, figures: dict[str, Figure]) -> list[tuple[str, list[str]]]:
+    """(reason, what it keeps from being there): numbers, then figures, each reason once."""
+    groups: dict[str, list[str]] = {}
+    twins = set(base_ids(run))
+    for entry in run.doc["not_measured"]:
+        if re.sub(r"-steady$", "", entry["id"]) not in twins:
+            groups.setdefault(entry["reason"], []).append(entry.get("label") or entry["id"])
+    for figure in figures.values():
+        if not figure.drawn:
+            groups.setdefault(figure.reason, []).append(f"figure {figure.name}")
+    return [(reason, list(dict.fromkeys(names))) for reason, names in groups.items()]
+
+
+Excerpts = Callable[[Number], list[dict[str, Any]]]

@@ -1,0 +1,15 @@
+"""From a run's folder to its three reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tokentrail.report.context import gather
+from tokentrail.report.page import write_page
+from tokentrail.report.raw import excerpts_of
+
+
+def render(run_dir: Path, figures_dir: Path, out: Path, published_dir: Path | None = None) -> None:
+    """Write index.html, report.md and numbers.csv into `out`."""
+    report = gather(run_dir, figures_dir, published_dir)
+    write_page(report, figures_dir, out, excerpts_of(report.run, run_dir))

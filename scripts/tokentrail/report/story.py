@@ -1,0 +1,120 @@
+"""The lesson's text with a run's numbers put in: which sentences a run can say, as pieces of text and numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tokentrail.figures.data import Number, RunData
+
+TEMPLATES = Path(__file__).resolve().parents[3] / "reports" / "templates"
+PLACE = re.compile(r"\{([^{}]+)\}")
+
+Piece = str | Number  # plain text, or a number to be made clickable
+Sentence = list[Piece]
+
+
+@dataclass(frozen=True)
+class Words:
+    """Labels that complete a story's ids (`$small`), and the names that stand for them in sentences (`{=small}`)."""
+
+    labels: Mapping[str, str]
+    names: Mapping[str, str]
+
+
+@dataclass
+class Step:
+    """One step as this run can tell it."""
+
+    step: str
+    title: str
+    question: str
+    sentences: list[Sentence] = field(default_factory=list)
+    figures: list[str] = field(default_factory=list)
+    numbers: list[Number] = field(default_factory=list)
+
+
+def load_story() -> dict[str, Any]:
+    """reports/templates/story.yaml."""
+    return yaml.safe_load((TEMPLATES / "story.yaml").read_text(encoding="utf-8"))
+
+
+def words_of(run: RunData) -> Words:
+    """The run's small and big model, main device and largest batch, from its records and, without them, its ids."""
+    pairs = [m for m, _ in run.matching(r"decode-rate-([a-z0-9.]+)-(gpu|cpu|hybrid)")]
+    devices = [m[2] for m in pairs]
+    device = "gpu" if "gpu" in devices else (devices[0] if devices else "gpu")
+    models = list(dict.fromkeys(m[1] for m in pairs if m[2] == device))
+    small = run.model_label("bench-small", "request-short", "serve") or (models[0] if models else "small")
+    big = run.model_label("bench-big") or next((m for m in models if m != small), "big")
+    users = max((int(m[1]) for m, _ in run.matching(r"batched-rate-(\d+)")), default=32)
+    labels = {"small": small, "big": big, "dev": device, "users": str(users)}
+    names = {"small": run.model_name(small), "big": run.model_name(big), "device": device.upper(), "users": str(users)}
+    return Words(labels, names)
+
+
+def full_id(pattern: str, words: Words) -> str:
+    """`decode-rate-$small-$dev` as the id it means in this run."""
+    return re.sub(r"\$([a-z]+)", lambda match: words.labels[match[1]], pattern)
+
+
+def sentence(text: str, run: RunData, words: Words) -> Sentence | None:
+    """A sentence's pieces; None where one of its numbers does not exist."""
+    pieces: Sentence = []
+    end = 0
+    for match in PLACE.finditer(text):
+        pieces.append(text[end : match.start()])
+        end = match.end()
+        if match[1].startswith("="):
+            pieces.append(words.names[match[1][1:]])
+            continue
+        number_id = full_id(match[1].rstrip("!"), words)
+        number = run.exact(number_id) if match[1].endswith("!") else run.best(number_id)
+        if number is None:
+            return None
+        pieces.append(number)
+    return [*(piece for piece in pieces if piece), *([text[end:]] if text[end:] else [])]
+
+
+def steps_of(run: RunData, drawn: set[str], words: Words) -> list[Step]:
+    """The story's steps for this run; steps it has nothing for are left out where the story says so."""
+    steps = []
+    for entry in load_story()["steps"]:
+        if any(run.best(full_id(number_id, words)) is None for number_id in entry.get("needs", [])):
+            continue
+        said = [s for s in (sentence(text, run, words) for text in entry["says"]) if s]
+        figures = [name for name in entry.get("figures", []) if name in drawn]
+        if (entry.get("needs_figure") and not figures) or (entry.get("needs_number") and not said):
+            continue
+        if not any(isinstance(piece, dict) for s in said for piece in s):
+            said = [[text] for text in entry.get("otherwise", [])]
+        steps.append(Step(entry["step"], entry["title"], entry["question"], said, figures))
+    return steps
+
+
+def predictions_of(run: RunData, words: Words, most: int = 6) -> list[dict[str, Any]]:
+    """Questions whose answer this run measured: {number, ask (pieces), unit, low, high, answer}."""
+    found = []
+    for entry in load_story()["predictions"]:
+        number = run.best(full_id(entry["number"], words))
+        ask = sentence(entry["ask"], run, words)
+        if number and ask:
+            answer = number["value"] * (100 if entry["unit"] == "%" else 1)
+            found.append({**entry, "number": number, "ask": ask, "answer": answer})
+    return found[:most]
+
+
+def hides_of(run: RunData, words: Words) -> list[Sentence]:
+    """What a printed table hides, as far as this run's numbers show it."""
+    return [s for s in (sentence(text, run, words) for text in load_story()["hides"]) if s]
+
+
+def headline_of(run: RunData, words: Words) -> list[Number]:
+    """The few numbers that stand at the top of the page and at the end of the terminal's output."""
+    found = (run.best(full_id(number_id, words)) for number_id in load_story()["headline"])
+    return [number for number in found if number]
