@@ -1,0 +1,1 @@
+"""Run the tools and keep exactly what they said; nothing is interpreted here."""
