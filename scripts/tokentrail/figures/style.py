@@ -48,7 +48,7 @@ class Drawing:
 
 
 def canvas(
-    run: RunData,
+    run: RunData | None,
     title: str,
     panels: Sequence[float],
     notes: Iterable[str] = (),
@@ -81,8 +81,8 @@ def canvas(
     return figure, axes
 
 
-def _origin(run: RunData) -> str:
-    return " · ".join([run.name, *run.stamps])
+def _origin(run: RunData | None) -> str:
+    return " · ".join([run.name, *run.stamps]) if run else ""
 
 
 def error_bar(ax: Axes, number: Number, at: float, colour: str, horizontal: bool = True) -> None:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,6 @@ def parts(report: Report, figures_dir: Path, excerpts: Excerpts) -> dict[str, An
     """What the templates use beside the report itself. Markup is only what this package made."""
     trails = panels.panels(report.run, excerpts)
     drawn = [name for name, figure in report.figures.items() if figure.drawn]
-    facts = trails["run"]
     here = f"{report.run.name}/index.html"
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
     return {
@@ -44,15 +44,34 @@ def parts(report: Report, figures_dir: Path, excerpts: Excerpts) -> dict[str, An
         "css": Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),
         "js": Markup(script),
         "script_hash": script_hash(script),
-        "machine": facts["machine"],
-        "engine": facts["engine"],
-        "models": [panels.model_words(model) for model in report.run.doc.get("models") or []],
+        **facts_of(report),
         "cases": cases(report),
         "intervals": {key: entry["interval"] for key, entry in trails["numbers"].items()},
         "filled": {key: entry["filled"] for key, entry in trails["numbers"].items()},
         "to_index": relative("index.html", here),
         "to_published": relative(f"{report.published.name}/index.html", here) if report.published else "",
     }
+
+
+def facts_of(report: Report) -> dict[str, Any]:
+    """What was measured with, in words; for HTML and Markdown alike."""
+    facts = panels.run_facts(report.run)
+    return {
+        "machine": facts["machine"],
+        "engine": facts["engine"],
+        "models": [panels.model_words(model) for model in report.run.doc.get("models") or []],
+        "ledger_summary": ledger_summary(report.ledger),
+    }
+
+
+def ledger_summary(ledger: list[dict[str, Any]]) -> str:
+    """How many claims hold, in a sentence."""
+    counts = Counter(claim["verdict"] for claim in ledger)
+    return (
+        f"Of {len(ledger)} published numbers: "
+        + ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+        + "."
+    )
 
 
 def script_hash(script: str) -> str:

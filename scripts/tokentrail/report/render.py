@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tokentrail import jsonio
+from tokentrail.report import markdown, table
 from tokentrail.report.context import gather
-from tokentrail.report.page import write_page
+from tokentrail.report.page import facts_of, write_page
 from tokentrail.report.raw import excerpts_of
 
 
@@ -13,3 +15,5 @@ def render(run_dir: Path, figures_dir: Path, out: Path, published_dir: Path | No
     """Write index.html, report.md and numbers.csv into `out`."""
     report = gather(run_dir, figures_dir, published_dir)
     write_page(report, figures_dir, out, excerpts_of(report.run, run_dir))
+    jsonio.write_text(out / "report.md", markdown.document(report, facts_of(report)))
+    jsonio.write_text(out / "numbers.csv", table.text(report.run))
