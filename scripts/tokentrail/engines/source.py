@@ -101,7 +101,7 @@ def trim(sdist: Path, sdist_sha256: str, out: Path, backends: Iterable[str]) -> 
     with _opened(sdist) as stream:
         kept = {p: _read(stream, m) for p, m in _members(stream) if needed(p, backends)}
     out.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(out, "w:xz", preset=9) as packed:
+    with tarfile.open(out, "w:xz", preset=6) as packed:
         for path, data in sorted(kept.items()):
             info = tarfile.TarInfo(f"llama.cpp/{path}")
             info.size, info.mode = len(data), 0o644
