@@ -18,14 +18,14 @@ def main() -> None:
     """Parse the command line, write claims.json, print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run-dir", type=Path, required=True, help="results/{machine}/{engine}/{campaign}")
-    parser.add_argument("--results", type=Path, help="where the published run lies; default: the run's own results")
+    parser.add_argument("--published", type=Path, help="folder of the published run; default: beside this one")
     parser.add_argument("--config-dir", type=Path, default=config.CONFIG)
     parser.add_argument("--quiet", action="store_true", help="print the summary only")
     parser.add_argument("--log", type=Path, help="where a traceback goes")
     given = parser.parse_args()
     with reported(given.log, "check_claims"):
-        ledger = claims.of_run(given.run_dir, given.results or given.run_dir.parents[2], given.config_dir)
-        jsonio.write_if_changed(given.run_dir / "claims.json", jsonio.dumps(ledger))
+        ledger = claims.of_run(given.run_dir, given.published, given.config_dir)
+        jsonio.write_text(given.run_dir / "claims.json", jsonio.dumps(ledger))
         show(ledger, given.quiet)
         if ledger["summary"]["holds"] < ledger["summary"]["claims"]:
             raise Problem("not every claim holds against its evidence; see the table")

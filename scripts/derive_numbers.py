@@ -19,8 +19,8 @@ def main() -> None:
     given = parser.parse_args()
     with reported(given.log, "derive_numbers"):
         document = numbers.derive(given.run_dir, given.config_dir)
-        jsonio.write_if_changed(given.run_dir / "numbers.json", jsonio.dumps(document))
-        jsonio.write_if_changed(given.run_dir / "measurements.csv", table.of_run(given.run_dir))
+        jsonio.write_text(given.run_dir / "numbers.json", jsonio.dumps(document))
+        jsonio.write_text(given.run_dir / "measurements.csv", table.of_run(given.run_dir))
 
 
 if __name__ == "__main__":

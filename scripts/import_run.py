@@ -24,9 +24,7 @@ def main() -> None:
     given = parser.parse_args()
     run = {key: getattr(given, key) for key in ("machine", "engine", "campaign")}
     with reported(None, "import_run"):
-        target = import_run(
-            run, given.files, given.results, given.host, given.commands, given.title, given.repetitions
-        )
+        target = import_run(run, given.files, given.results, given.host, given.commands, given.title, given.repetitions)
         print(f"{target}: run scripts/make_records.py and scripts/derive_numbers.py on it next")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from tokentrail import jsonio
 from tokentrail.problems import reported
 from tokentrail.records import whole_run
 
@@ -13,11 +14,14 @@ def main() -> None:
     """Parse the command line and write the records."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run-dir", type=Path, required=True, help="results/{machine}/{engine}/{campaign}")
+    parser.add_argument("--index", type=Path, help="file that lists the records with their hashes (records.json)")
     parser.add_argument("--strict", action="store_true", help="remarks on the machine's state make a record invalid")
     parser.add_argument("--log", type=Path, help="where a traceback goes")
     given = parser.parse_args()
     with reported(given.log, "make_records"):
-        whole_run.write(given.run_dir, given.strict)
+        index = whole_run.write(given.run_dir, given.strict)
+        if given.index:
+            jsonio.write_text(given.index, jsonio.dumps(index))
 
 
 if __name__ == "__main__":

@@ -20,9 +20,7 @@ HOLDS, DIFFERS, NO_EVIDENCE = "holds", "differs", "no evidence"
 ABOUT = 0.02
 
 
-def check(
-    document: Mapping[str, Any], published: Mapping[str, Any], claims: Mapping[str, Any]
-) -> dict[str, Any]:
+def check(document: Mapping[str, Any], published: Mapping[str, Any], claims: Mapping[str, Any]) -> dict[str, Any]:
     """The ledger (schema `ledger`) of one run's numbers against the claims.
 
     `published`: numbers of the run that the claims were taken from; `document`: numbers of the run at hand (it may
@@ -45,10 +43,10 @@ def check(
     return ledger
 
 
-def of_run(run_dir: Path, results: Path, config_dir: Path = config.CONFIG) -> dict[str, Any]:
-    """The ledger of a stored run, the published run being another (or the same) one below `results`."""
+def of_run(run_dir: Path, published_dir: Path | None = None, config_dir: Path = config.CONFIG) -> dict[str, Any]:
+    """The ledger of a stored run. `published_dir` defaults to the published run among the same results."""
     claims = config.read_yaml(config_dir / "claims.yaml", "claims")
-    published_dir = results / claims["published_run"]
+    published_dir = published_dir or run_dir.resolve().parents[2] / claims["published_run"]
     if not (published_dir / "numbers.json").exists():
         raise Problem(f"{published_dir} has no numbers.json; restore the published run or derive its numbers first")
     document = jsonio.read_json(run_dir / "numbers.json", "numbers")

@@ -54,9 +54,7 @@ def model(part: Part, host: Mapping[str, Any], parts: Sequence[Part]) -> dict[st
     }  # fmt: skip
 
 
-def _identify(
-    part: Part, host: Mapping[str, Any], known: Mapping[str, Any], parts: Sequence[Part]
-) -> str | None:
+def _identify(part: Part, host: Mapping[str, Any], known: Mapping[str, Any], parts: Sequence[Part]) -> str | None:
     """The known model: by printed name, size and parameters; else as stated, or by the file's name among the host's."""
     if part.model_type:
         fits = [

@@ -21,7 +21,8 @@ from tokentrail.numbers import (
     sizes,
 )
 from tokentrail.numbers.constants import of_machine
-from tokentrail.numbers.registry import Definition, Derivation, Evidence
+from tokentrail.numbers.derivation import Derivation
+from tokentrail.numbers.registry import Definition, Evidence
 from tokentrail.numbers.scopes import contexts
 
 # In the order of their dependence: a definition reads only numbers of those before it.
@@ -58,7 +59,6 @@ def derive_from(plan: Mapping[str, Any], texts: Mapping[str, str], config_dir: P
 
 def evidence(case: str, text: str) -> Evidence:
     """A record as evidence: parsed, with the name and hash that the trail gives."""
-
 
     return Evidence(json.loads(text), f"records/{case}.json", jsonio.sha256_text(text))
 

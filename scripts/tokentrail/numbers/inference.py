@@ -14,9 +14,10 @@ def _printed_only(context: Context) -> bool:
     if test["samples"] is not None or not published or not published["stdev"] or published["n"] < 2:
         return False
     # without this much spread, the cold sample it would mean is no slower than chance
-    return published["stdev"] / published["mean"] > 0.1 and published["mean"] > published["stdev"] * (
-        published["n"] - 1
-    ) / published["n"] ** 0.5
+    return (
+        published["stdev"] / published["mean"] > 0.1
+        and published["mean"] > published["stdev"] * (published["n"] - 1) / published["n"] ** 0.5
+    )
 
 
 _MOMENTS = {"mean": plain("{test}/as_published/mean", "tokens/s"),

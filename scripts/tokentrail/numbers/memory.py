@@ -16,8 +16,8 @@ def _untied(context: Context) -> bool:
 
 
 def _decode(identifier: str, label: str, unit: str, words: str, code: str, inputs: dict, **more) -> Definition:
-    return Definition(f"{identifier}", f"{label}, {{label}} on {{device}}", unit, "{step}", words, code, inputs, "decode",
-                      group="memory", **more)  # fmt: skip
+    label += ", {label} on {device}"
+    return Definition(identifier, label, unit, "{step}", words, code, inputs, "decode", group="memory", **more)
 
 
 _BANDWIDTH = {"bandwidth": number("decode-bandwidth-{at}")}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tokentrail.numbers.registry import Context, Evidence, Ref, escape, fact, number
+from tokentrail.numbers.registry import Context, Evidence, Ref, always, escape, fact, number
 
 PRIMARY = ("bench-small", "bench-small-cpu", "bench-big")
 # what a test was varied in, and how that is written in an id
@@ -48,8 +48,13 @@ def contexts(records: Sequence[Evidence]) -> dict[str, list[Context]]:
 def _context(record: Evidence, words: Mapping[str, Any] | None = None, **more: Any) -> Context:
     document = record.document
     model = (document["model"] or {}).get("label")
-    named = {"label": model, "device": document["device"] or "none", "role": document["role"],
-             "case": document["case"], "step": document["step"]}
+    named = {
+        "label": model,
+        "device": document["device"] or "none",
+        "role": document["role"],
+        "case": document["case"],
+        "step": document["step"],
+    }
     return Context({**named, **(words or {})}, record, model, document["device"], **more)
 
 
@@ -229,6 +234,6 @@ def _fits(tests: Sequence[Context]) -> Iterator[Context]:
 
 
 def _device_time(records: Iterable[Evidence]) -> Iterator[Context]:
-    held = [fact("/held_gpu_s", "s", r) for r in records if r.document.get("held_gpu_s") is not None]
+    held = [always("/held_gpu_s", "s", r) for r in records if r.document.get("held_gpu_s") is not None]
     if held:
         yield Context({"n": len(held)}, None, lists={"held": held})

@@ -18,13 +18,9 @@ QUANTITIES = ("ttft_ms", "rest_ms", "total_ms", "prompt_ms", "predicted_ms", "tp
 def read(measurement: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """{"requests", "request_views", "gpu_memory", "reasons", "remarks"}."""
     requests, reasons, remarks = [], [], []
-    seen: set[tuple[int, str]] = set()
     for process in measurement["processes"]:
         for sent in process.get("requests", []):
             found = _request(sent, process["index"], folder, measurement["case"])
-            # the first request of a server is cold, and so is the first of each kind on it
-            found["cold"] = (process["index"], found["name"]) not in seen or sent["index"] == 0
-            seen.add((process["index"], found["name"]))
             requests.append(found)
             reasons += found["reasons"]
             remarks += found.get("remarks", [])
@@ -55,10 +51,14 @@ def _request(sent: Mapping[str, Any], process: int, folder: Path, case: Mapping[
     lines = (folder / sent["chunks"]["file"]).read_text(encoding="ascii").splitlines()
     chunks = [(one["t_ns"], base64.b64decode(one["data"])) for one in map(json.loads, lines)]
     asked = sent["body"].get("max_tokens")
-    found = server_stream.parse(chunks, sent["sent_ns"], asked)
-    found |= {"name": sent["name"], "process": process, "index": sent["index"], "prompt": sent["prompt"]}
-    if asked is not None:
-        found["max_tokens"] = asked
+    off = case["arguments"].get("reasoning") == "off"
+    # cold by position, fixed beforehand: the first request of each server
+    found = server_stream.parse(
+        chunks, sent["sent_ns"], asked, name=sent["name"], process=process, index=sent["index"],
+        cold=sent["index"] == 0, prompt=sent["prompt"], thinking="off" if off else "auto",
+    )  # fmt: skip
+    if asked is None:
+        found.pop("max_tokens")
     if sent.get("cpu_ns") is not None:
         found["cpu_ms"] = sent["cpu_ns"] / 1e6
     if sent.get("problem"):

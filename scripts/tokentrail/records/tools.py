@@ -28,9 +28,7 @@ def outputs(process: Mapping[str, Any], folder: Path) -> tuple[bytes, int, str]:
 
 def _bench(measurement: Mapping[str, Any], folder: Path) -> Found:
     planned = llama_bench_plan.planned_tests(measurement["case"]["arguments"])
-    parsed = [
-        llama_bench.parse(*outputs(p, folder), planned, process=p["index"]) for p in measurement["processes"]
-    ]
+    parsed = [llama_bench.parse(*outputs(p, folder), planned, process=p["index"]) for p in measurement["processes"]]
     joined = join_tests([p["tests"] for p in parsed])
     labels = {test["settings"]["device"] for test in joined}
     return {
@@ -60,9 +58,7 @@ def _same(test: Mapping[str, Any]) -> str:
 def _batched(measurement: Mapping[str, Any], folder: Path) -> Found:
     case = measurement["case"]
     planned = batched_bench.planned_rows(case["arguments"])
-    parsed = [
-        batched_bench.parse(*outputs(p, folder), planned, process=p["index"]) for p in measurement["processes"]
-    ]
+    parsed = [batched_bench.parse(*outputs(p, folder), planned, process=p["index"]) for p in measurement["processes"]]
     rows = [row for p in parsed for row in p["rows"]]
     return {"rows": rows, "batches": batches(rows), "device": _flagged_device(measurement), **_notes(parsed)}
 

@@ -10,8 +10,11 @@ from tokentrail.problems import Problem
 from tokentrail.records.making import make, without_measurement
 
 
-def write(run_dir: Path, strict: bool = False) -> None:
-    """Write records/{case}.json of every planned case; a file that would stay the same keeps its time stamp."""
+def write(run_dir: Path, strict: bool = False) -> dict[str, Any]:
+    """Write records/{case}.json of every planned case; a file that would stay the same keeps its time stamp.
+
+    Returns the index of the records: file, hash and validity of each case.
+    """
     plan = jsonio.read_json(run_dir / "plan.json", "plan")
     made = build(run_dir, plan, strict)
     for case, record in made.items():
@@ -19,6 +22,16 @@ def write(run_dir: Path, strict: bool = False) -> None:
     for old in (run_dir / "records").glob("*.json"):
         if old.stem not in made:
             old.unlink()  # of a case that the plan no longer has; its raw stays
+    rows = [
+        {
+            "case": case,
+            "file": f"records/{case}.json",
+            "sha256": jsonio.sha256_text(jsonio.dumps(record)),
+            "valid": record["valid"],
+        }
+        for case, record in made.items()
+    ]
+    return {"schema_version": 1, "run": plan["run"], "records": rows}
 
 
 def build(run_dir: Path, plan: dict[str, Any], strict: bool = False) -> dict[str, dict[str, Any]]:
