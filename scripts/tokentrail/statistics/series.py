@@ -10,7 +10,7 @@ from scipy import stats
 
 COLD_LEVEL = 0.95
 FEWEST_WARM = 3
-# From this many warm samples on, the spread is taken from the MAD, so that a second outlier
+# From this many warm samples of a process on, the spread is taken from the MAD, so that a second outlier
 # among the warm ones cannot hide the cold one; with fewer the MAD itself is too rough.
 ROBUST_FROM = 8
 
@@ -24,6 +24,8 @@ def stdev(values: Sequence[float]) -> float | None:
     """Sample standard deviation (n − 1); None below two samples, where it is unknown and not 0."""
     if len(values) < 2:
         return None
+    if min(values) == max(values):
+        return 0.0
     middle = math.fsum(values) / len(values)
     return math.sqrt(math.fsum((v - middle) ** 2 for v in values) / (len(values) - 1))
 
@@ -107,7 +109,7 @@ def one_cold_inference(mean_value: float, stdev_value: float, n: int) -> dict | 
 def _within_spread(groups: list[list[float]], freedom: int) -> float:
     logs = [np.log(g) for g in groups]
     pooled = math.sqrt(sum(float(((g - g.mean()) ** 2).sum()) for g in logs) / freedom)
-    if freedom + 1 < ROBUST_FROM:
+    if min(len(g) for g in logs) < ROBUST_FROM:
         return pooled
     robust = 1.4826 * float(np.median(np.abs(np.concatenate([g - np.median(g) for g in logs]))))
     return robust or pooled

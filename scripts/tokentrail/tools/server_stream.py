@@ -114,16 +114,19 @@ def _request(
     first, last = (seen.first_ns, seen.last_ns) if whole and sent_ns is not None else (None, None)
     if first is not None and first < sent_ns:
         reasons.append(reason("clock", "the first token arrived before the request was sent: the clocks do not agree"))
-    rest = _ms(last, first)
+    rest, ttft, prompt_ms = _ms(last, first), _ms(first, sent_ns), _number(timings.get("prompt_ms"))
+    if ttft is not None and prompt_ms is not None and ttft < prompt_ms:
+        sentence = f"TTFT {ttft:.4g} ms is below the server's prompt time {prompt_ms:.4g} ms"
+        remarks.append(reason("ttft-below-prompt-time", sentence + ": the client noted its start too late"))
     server_ms = _number(timings.get("predicted_ms")) if whole else None
     request = {
         "prompt_n": seen.prompt_n,
         "cache_n": seen.cache_n,
         "predicted_n": n,
-        "ttft_ms": _ms(first, sent_ns),
+        "ttft_ms": ttft,
         "rest_ms": rest,
         "total_ms": _ms(last, sent_ns),
-        "prompt_ms": _number(timings.get("prompt_ms")) if whole else None,
+        "prompt_ms": prompt_ms if whole else None,
         "predicted_ms": server_ms,
         "tpot_ms": rest / (n - 1) if rest is not None and n and n > 1 else None,
         "decode_tokens_per_s": 1e3 * (n - 1) / rest if rest and n and n > 1 else None,
