@@ -11,6 +11,7 @@ import tarfile
 
 import engines_help as helper
 import pytest
+
 from tokentrail import engines, jsonio
 from tokentrail.engines import build, fetch, git, source
 from tokentrail.problems import Problem

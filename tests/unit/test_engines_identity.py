@@ -7,6 +7,7 @@ import re
 
 import engines_help as helper
 import pytest
+
 from tokentrail import engines
 from tokentrail.engines import recipe, toolchain
 from tokentrail.problems import Problem

@@ -7,6 +7,7 @@ import re
 
 import engines_help as helper
 import pytest
+
 from tokentrail import engines, jsonio
 from tokentrail.engines import filehash, manifest, path
 from tokentrail.problems import Problem
