@@ -1,8 +1,8 @@
 """Wall time of a campaign over the bare tool commands' own wall times, side by side in one run.
 
-Usage: python benchmarks/overhead.py CLONE [--campaign portable], where CLONE is a copy of the repository in which the engine
-and the models are there already (TOKENTRAIL_RESOURCES may point to them). The campaign is measured by Snakemake; then every
-command line it used is run bare, the same number of times, a server with the same requests sent by curl.
+Usage: python benchmarks/overhead.py CLONE [--campaign portable], where CLONE is a copy of the repository in which the
+engine and the models are there already (TOKENTRAIL_RESOURCES may point to them). The campaign is measured by Snakemake;
+then every command line it used is run bare, the same number of times, a server with the same requests sent by curl.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Planning and processing at scale: a campaign of many cases, planned, and processed from replayed raw.
 
-The raw is one real measurement of the smoke campaign, copied for every case (a replay, and only here): what is timed is
-what Tokentrail does around measuring. Usage: python benchmarks/planning.py [--cases 1000] CLONE, where CLONE is a copy of
-the repository in which `snakemake --config campaign=smoke` has run; it is changed.
+The raw is one real measurement of the smoke campaign, copied for every case (a replay, and only here): what is
+timed is what Tokentrail does around measuring. Usage: python benchmarks/planning.py [--cases 1000] CLONE, where CLONE
+is a copy of the repository in which `snakemake --config campaign=smoke` has run; it is changed.
 """
 
 from __future__ import annotations
