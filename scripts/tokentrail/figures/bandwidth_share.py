@@ -17,7 +17,7 @@ def draw(run: RunData) -> Drawing:
     best = max(rows, key=lambda row: row[1]["value"])
     share = run.best(f"decode-bandwidth-share-{best[0][1]}-{best[0][2]}")
     title = f"{run.model_name(best[0][1])} streams {best[1]['shown']} while it writes" + (
-        f", {share['shown']} of what the memory is specified for" if share else ""
+        f", {share['shown']} of the data sheet's rate" if share else ""
     )
     numbers = [number for _, number in rows]
     notes = [view_note(numbers), error_note(numbers), "Bytes streamed: every tensor that one decoded token reads."]

@@ -47,7 +47,7 @@ def draw(run: RunData) -> Drawing:
         else f"One user got {total[0][1]['shown']}; {users} together {total[-1][1]['shown']}"
     )
     numbers = [n for _, n in [*total, *each]]
-    cold = "The first row, one user alone, comes right after loading and is often cold: see “What the page hides”."
+    cold = "The first row (one user) comes right after loading and is often cold."
     heights = [1.7, 1.7] if len(each) > 1 else [1.9]
     figure, axes = canvas(run, title, heights, [view_note(numbers), error_note(numbers), cold], left=0.95)
     panel(axes[0], total, "all users together", COLOURS["decode"])

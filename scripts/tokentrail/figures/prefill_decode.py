@@ -56,7 +56,7 @@ def draw(run: RunData) -> Drawing:
             middle = (slow["value"] * fast["value"]) ** 0.5
             label(ax, middle, y, times["shown"], SOFT, dy=-11, size=9)
     low, high = min(d["value"] for _, _, _, d, _ in pairs), max(p["value"] for _, _, p, _, _ in pairs)
-    ax.set(xscale="log", xlim=(low / 2.6, high * 2.6), ylim=(len(pairs) - 0.45, -0.62), yticks=range(len(pairs)))
+    ax.set(xscale="log", xlim=(low / 4, high * 2.6), ylim=(len(pairs) - 0.45, -0.62), yticks=range(len(pairs)))
     ax.set_yticklabels([f"{shorten(run.model_name(m), 16)}\n{d.upper()}" for m, d, *_ in pairs])
     ax.set_xlabel("tokens per second (logarithmic scale)")
     ax.tick_params(axis="y", length=0)

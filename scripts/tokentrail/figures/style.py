@@ -32,12 +32,6 @@ RC = {
 }  # fmt: skip
 
 
-METHODS = {
-    "rounding": "the last printed digit's rounding",
-    "propagated": "intervals of the inputs, propagated",
-}
-
-
 @dataclass(frozen=True)
 class Drawing:
     """A drawn figure with the words that go with it."""
@@ -107,7 +101,7 @@ def error_note(numbers: Iterable[Number]) -> str:
 
 def _meaning(interval: dict[str, Any]) -> str:
     """An interval's kind in words a reader of the figure understands."""
-    method = METHODS.get(interval["method"], interval["method"])
+    method = interval["method"].rstrip(".")
     return f"{method} ({100 * interval['level']:g} %)" if interval.get("level") else method
 
 

@@ -14,6 +14,8 @@ from tokentrail.figures import FIGURES
 from tokentrail.figures.data import Number, RunData, load
 from tokentrail.report import story
 
+Gap = tuple[str, list[str]]  # a reason, and what it keeps from being there
+Excerpts = Callable[[Number], list[dict[str, Any]]]
 # the lesson's side questions stand with the step they belong to
 SHOWN_WITH = {"check-3": "3b", "ceiling": "7"}
 
@@ -53,8 +55,9 @@ class Report:
     predictions: list[dict[str, Any]]
     hides: list[story.Sentence]
     headline: list[Number]
-    missing: list[tuple[str, list[str]]]
-    ledger: list[dict[str, Any]]
+    missing: list[Gap]
+    follows: list[Gap]
+    ledger: dict[str, Any]
     plan: dict[str, Any] = field(default_factory=dict)
 
 
@@ -67,7 +70,10 @@ def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Repo
     figures = read_figures(figures_dir)
     words = story.words_of(run)
     steps = story.steps_of(run, {name for name, figure in figures.items() if figure.drawn}, words)
-    tables = {step.step: table(run, published, step.step) for step in steps}
+    ledger = optional(run_dir / "claims.json")
+    claimed = {claim["id"] for claim in ledger.get("claims", [])}
+    tables = {step.step: table(run, published, step.step, claimed) for step in steps}
+    gaps, follows = missing(run, figures)
     return Report(
         run=run,
         published=published,
@@ -78,8 +84,9 @@ def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Repo
         predictions=story.predictions_of(run, words),
         hides=story.hides_of(run, words),
         headline=story.headline_of(run, words),
-        missing=missing(run, figures),
-        ledger=optional(run_dir / "claims.json").get("claims", []),
+        missing=gaps,
+        follows=follows,
+        ledger=ledger,
         plan=optional(run_dir / "plan.json"),
     )
 
@@ -107,15 +114,15 @@ def base_ids(run: RunData) -> list[str]:
     return list(dict.fromkeys(re.sub(r"-steady$", "", number["id"]) for number in run.doc["numbers"]))
 
 
-def table(run: RunData, published: RunData | None, step: str) -> list[Row]:
-    """A step's numbers that are headlines or have a published counterpart."""
+def table(run: RunData, published: RunData | None, step: str, claimed: set[str]) -> list[Row]:
+    """A step's numbers that are headlines, or that the published page states of this model or its counterpart."""
     rows = []
     for number_id in base_ids(run):
         here = run.best(number_id)
         if here is None or SHOWN_WITH.get(here["step"], here["step"]) != step:
             continue
         other, same = counterpart(run, published, number_id)
-        if not (other or here.get("headline") or published is None):
+        if not (here.get("headline") or number_id in claimed or (other and other["id"] in claimed)):
             continue
         reported = run.exact(number_id) if here["id"] != number_id else None
         rows.append(Row(re.sub(r", steady$", "", here["label"]), here, reported, other, same))
@@ -137,17 +144,16 @@ def counterpart(run: RunData, published: RunData | None, number_id: str) -> tupl
     return published.exact(swapped), False
 
 
-def missing(run: RunData, figures: dict[str, Figure]) -> list[tuple[str, list[str]]]:
-    """(reason, what it keeps from being there): numbers, then figures, each reason once."""
+def missing(run: RunData, figures: dict[str, Figure]) -> tuple[list[Gap], list[Gap]]:
+    """Gaps by reason: those with a cause of their own, and those that only follow from a missing number."""
     groups: dict[str, list[str]] = {}
-    twins = set(base_ids(run))
+    there = set(base_ids(run))
     for entry in run.doc["not_measured"]:
-        if re.sub(r"-steady$", "", entry["id"]) not in twins:
+        if re.sub(r"-steady$", "", entry["id"]) not in there:
             groups.setdefault(entry["reason"], []).append(entry.get("label") or entry["id"])
     for figure in figures.values():
         if not figure.drawn:
             groups.setdefault(figure.reason, []).append(f"figure {figure.name}")
-    return [(reason, list(dict.fromkeys(names))) for reason, names in groups.items()]
-
-
-Excerpts = Callable[[Number], list[dict[str, Any]]]
+    gaps = [(reason, list(dict.fromkeys(names))) for reason, names in groups.items()]
+    follows = [gap for gap in gaps if gap[0].startswith("needs ")]
+    return [gap for gap in gaps if gap not in follows], follows

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TextIO
 
-from tokentrail.figures.data import Number, RunData, load
-from tokentrail.report import story
+from tokentrail.figures.data import RunData, load
+from tokentrail.report import story, words
 from tokentrail.report.context import missing, optional
 
 MOST_REASONS = 8
@@ -17,7 +17,7 @@ def print_run(run_dir: Path, stream: TextIO) -> None:
     """Write the headline of the run in `run_dir`; rich only where a person watches."""
     run = load(run_dir)
     numbers = story.headline_of(run, story.words_of(run))
-    rows = [(number["label"], number["shown"], spread(number)) for number in numbers]
+    rows = [(n["label"], n["shown"], "" if n.get("exact") else words.reach(n)) for n in numbers]
     gaps = reasons(run, optional(run_dir / "plan.json"))
     page = f"reports/{run.name}/index.html"
     if stream.isatty() and not os.environ.get("CI"):
@@ -26,19 +26,10 @@ def print_run(run_dir: Path, stream: TextIO) -> None:
         print_plain(run, rows, gaps, page, stream)
 
 
-def spread(number: Number) -> str:
-    """The interval in a few characters."""
-    interval = number.get("interval")
-    if not interval or number.get("exact"):
-        return ""
-    factor = 100 if number["unit"] == "fraction" else 1
-    return f"{factor * interval['low']:.4g} to {factor * interval['high']:.4g}"
-
-
 def reasons(run: RunData, plan: dict) -> list[str]:
     """One line a gap: what is missing and why; long lists end with their count."""
     lines = [f"step {case['step']}, {case['title']}: {case['reason']}" for case in plan.get("skipped", [])]
-    for reason, names in missing(run, {}):
+    for reason, names in missing(run, {})[0]:
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         lines.append(f"{', '.join(names[:3])}{more}: {reason}")
     return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -51,8 +51,15 @@ def document(report: Report, facts: dict[str, Any]) -> str:
     helpers = {"number": number, "sentence": sentence, "sentences": sentences}
     template = environment.get_template("report.md.j2")
     beside = report.published.name if report.published else ""
-    page = template.render(report=report, md=helpers, text=text, published=published_cell, beside=beside, **facts)
+    page = template.render(report=report, md=helpers, text=text, published=published_cell, beside=beside,
+                           evidence=evidence_of(report), **facts)  # fmt: skip
     return re.sub(r"\n{3,}", "\n\n", page).rstrip() + "\n"
+
+
+def evidence_of(report: Report) -> Callable[[dict[str, Any]], str]:
+    """How the ledger shows a number of the published run."""
+    owner = report.published or report.run
+    return lambda entry: number(owner.by_id[entry["number"]], owner.name if report.published else "")
 
 
 def published_cell(row: Row, run: str) -> str:

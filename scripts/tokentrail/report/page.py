@@ -6,7 +6,7 @@ import base64
 import hashlib
 import os
 import shlex
-from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,10 @@ from tokentrail.report import panels, svg
 from tokentrail.report.context import Excerpts, Report
 from tokentrail.report.html import Buttons, environment, script_json
 from tokentrail.report.story import TEMPLATES
+
+# how a verdict looks: told apart by its word first, by colour second
+MARKS = {"holds": "good", "differs": "bad", "does not hold": "bad", "not decided": "open", "not measured": "open",
+         "no evidence": "open"}  # fmt: skip
 
 
 def write_page(report: Report, figures_dir: Path, out: Path, excerpts: Excerpts) -> None:
@@ -35,9 +39,13 @@ def parts(report: Report, figures_dir: Path, excerpts: Excerpts) -> dict[str, An
     trails = panels.panels(report.run, excerpts)
     drawn = [name for name, figure in report.figures.items() if figure.drawn]
     here = f"{report.run.name}/index.html"
+    to_published = relative(f"{report.published.name}/index.html", here) if report.published else ""
+    buttons = Buttons()
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
     return {
-        "n": Buttons(),
+        "n": buttons,
+        "evidence": evidence_of(report, buttons, to_published),
+        "marks": MARKS,
         "svgs": {name: Markup(svg.inline(figures_dir / f"{name}.svg")) for name in drawn},
         "trails": script_json(trails),
         "palette": Markup(svg.css_variables()),
@@ -49,7 +57,7 @@ def parts(report: Report, figures_dir: Path, excerpts: Excerpts) -> dict[str, An
         "intervals": {key: entry["interval"] for key, entry in trails["numbers"].items()},
         "filled": {key: entry["filled"] for key, entry in trails["numbers"].items()},
         "to_index": relative("index.html", here),
-        "to_published": relative(f"{report.published.name}/index.html", here) if report.published else "",
+        "to_published": to_published,
     }
 
 
@@ -64,19 +72,33 @@ def facts_of(report: Report) -> dict[str, Any]:
     }
 
 
-def ledger_summary(ledger: list[dict[str, Any]]) -> str:
+def ledger_summary(ledger: dict[str, Any]) -> str:
     """How many claims hold, in a sentence."""
-    counts = Counter(claim["verdict"] for claim in ledger)
+    if not ledger:
+        return ""
+    count = ledger["summary"]
     return (
-        f"Of {len(ledger)} published numbers: "
-        + ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
-        + "."
+        f"Of {count['claims']} published numbers, {count['holds']} hold against the evidence recorded with them, "
+        f"{count['differs']} differ, {count['no_evidence']} have no evidence."
     )
 
 
 def script_hash(script: str) -> str:
     """The script as a content security policy names it: no other script of the page may run."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+
+
+def evidence_of(report: Report, buttons: Buttons, to_published: str) -> Callable[[dict[str, Any]], Markup]:
+    """How the ledger shows a number of the published run: a button on its own page, elsewhere a link to that."""
+
+    def shown(entry: dict[str, Any]) -> Markup:
+        if not to_published:
+            return buttons.number(report.run.by_id[entry["number"]])
+        return Markup('<a class="published" href="{}#n-{}">{}</a>').format(
+            to_published, entry["number"], entry["shown"]
+        )
+
+    return shown
 
 
 def relative(target: str, page: str) -> str:

@@ -13,12 +13,8 @@ from typing import Any
 from tokentrail.figures.data import Number, RunData
 from tokentrail.numbers import formula
 from tokentrail.problems import Problem
+from tokentrail.report import words
 
-METHODS = {
-    "rounding": "rounding of the printed figures",
-    "propagated": "propagated from the intervals of its inputs",
-    "exact": "exact",
-}
 MOST_SAMPLES = 120
 Excerpts = list[dict[str, Any]]  # {file, line, before, match, after}: a raw line around the value in it
 
@@ -36,14 +32,14 @@ def panel(run: RunData, number: Number, raw: Excerpts) -> dict[str, Any]:
     return {
         "label": number["label"],
         "shown": number["shown"],
-        "exactly": f"{number['value']:.10g} {number['unit']}" if number["value"] is not None else "no value",
+        "exactly": words.exactly(number),
         "view": view_words(number),
-        "interval": interval_words(number),
+        "interval": words.interval(number),
         "words": number["formula"]["words"],
         "code": number["formula"]["code"],
         "filled": filled(number),
         "inputs": [input_words(entry) for entry in number["inputs"]],
-        "constants": [[c["name"], f"{c['value']:.10g} {c['unit']}", c["source"]] for c in number["constants"]],
+        "constants": [[c["name"], words.exactly(c), c["source"]] for c in number["constants"]],
         "cases": list(dict.fromkeys(case_of(leaf) for leaf in leaves)),
         "strips": strips(run, leaves),
         "raw": raw,
@@ -62,18 +58,6 @@ def view_words(number: Number) -> str:
     }.get(number.get("view", "other"), "derived")
 
 
-def interval_words(number: Number) -> str:
-    """The interval with its level and how it was found, or why there is none."""
-    if number.get("exact"):
-        return "exact"
-    interval = number.get("interval")
-    if not interval:
-        return number.get("interval_reason") or "none"
-    level = f"{100 * interval['level']:g} %, " if interval.get("level") else ""
-    method = METHODS.get(interval["method"], interval["method"])
-    return f"{interval['low']:.6g} to {interval['high']:.6g} {number['unit']} ({level}{method})"
-
-
 def filled(number: Number) -> str:
     """The formula with its values put in; the empty text where it is only a copy of one value."""
     pairs = [(entry["name"], entry["value"]) for entry in number["inputs"] if entry.get("name")]
@@ -88,7 +72,7 @@ def filled(number: Number) -> str:
 def input_words(entry: dict[str, Any]) -> dict[str, Any]:
     """One input: its name in the formula, its value, and the number or the place in a record it comes from."""
     value = entry["value"]
-    text = f"{value:.10g}" if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
+    text = words.plain(value, 10) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
     place = entry.get("id") or f"{entry.get('file', '')} {entry.get('pointer', '')}".strip()
     found = {"name": entry.get("name", ""), "value": f"{text} {entry.get('unit', '')}".strip(), "place": place}
     return found | ({"number": entry["id"]} if entry["kind"] == "number" and "id" in entry else {})
