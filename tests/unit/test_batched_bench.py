@@ -175,6 +175,13 @@ def test_unknown_format_is_named():
     assert codes(found["reasons"]) == ["unknown-flag"]
 
 
+@pytest.mark.parametrize("change", [{"pl": 0}, {"t_tg": -1.0}])
+def test_impossible_row_is_refused(change):
+    row = json.loads(case_text("c01", "batched.jsonl").splitlines()[0]) | change
+
+    assert "impossible-row" in codes(batched_bench.parse(json.dumps(row), 0, "", None)["reasons"])
+
+
 def test_wrong_speed_is_a_remark():
     """Speed and time of a row that contradict each other are said."""
     row = json.loads(case_text("c01", "batched.jsonl").splitlines()[0]) | {"speed_tg": 130.0}

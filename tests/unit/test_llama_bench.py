@@ -212,6 +212,19 @@ def test_wrong_tool_samples_are_a_remark():
     assert codes(found["remarks"]) == ["tool-samples-differ"]
 
 
+@pytest.mark.parametrize("samples", [[], None, {}, "none"])
+def test_samples_that_are_none_are_refused(samples):
+    """A JSON row without samples is not a table row."""
+    found = llama_bench.parse(lines(row(samples_ns=samples)), 0, "", [PP512], allow_tables=True)
+
+    assert "empty-samples" in codes(found["reasons"])
+
+
+def test_unknown_exit_status_is_a_failure():
+    """A process whose end nobody saw did not end well."""
+    assert codes(llama_bench.parse(case("a01", "bench.json"), None, "", None)["reasons"]) == ["tool-failed"]
+
+
 @pytest.mark.parametrize("bad", [0, -5, "70000000", None, 1.5, True])
 def test_impossible_samples_are_reasons(bad):
     """A time is a positive integer of nanoseconds."""
@@ -361,6 +374,7 @@ def test_table_pasted_from_an_issue():
         (("|  99 |  1 |           pp512", "|  99 |           pp512"), "table-row-length"),
         (("pp512", "hello"), "bad-table-row"),
         (("7340.20 ± 23.45", "n/a"), "bad-table-row"),
+        (("7340.20 ± 23.45", "0.00 ± 0.00"), "impossible-rate"),
     ],
 )
 def test_malformed_tables_are_refused(change, code):
@@ -453,6 +467,13 @@ def test_csv_row_of_the_wrong_length_is_refused():
 
     assert codes(found["reasons"]) == ["csv-column-count"]
     assert "41 values for 42 columns" in messages(found["reasons"])
+
+
+def test_cut_csv_is_refused():
+    """A quote that never closes."""
+    text = case_text("a28", "bench.csv")[:-20]
+
+    assert "bad-csv" in codes(llama_bench.parse(text, 0, "", [PP512])["reasons"])
 
 
 def test_right_csv_is_read_but_has_no_samples():

@@ -28,7 +28,7 @@ _PER_SEQUENCE = re.compile(r"n_tokens = (\d+) > size = (\d+)|failed to find a me
 
 def parse(
     stdout: str | bytes,
-    exit_status: int,
+    exit_status: int | None,
     stderr: str,
     planned: list[dict] | None = None,
     *,
@@ -48,6 +48,10 @@ def parse(
     table = any(set(t.header) >= {"PP", "TG", "B"} for t in markdown_tables.tables(text))
     raw = _table(text, reasons) if table else _jsonl(text, reasons, remarks)
     rows = [_row(values, index, process, remarks) for index, values in enumerate(raw)]
+    for row in rows:
+        if row["pl"] < 1 or min(row["t_pp_s"] or 0, row["t_tg_s"] or 0) < 0:
+            sentence = f"row pp={row['pp']}, tg={row['tg']}, pl={row['pl']} has no sequence or a time below 0"
+            reasons.append(reason("impossible-row", sentence))
     if raw and not table:
         reported = {name: v for name, v in raw[0].items() if name not in _COUNTS + _TIMES} | reported
     reported["format"] = "markdown" if table else "jsonl"

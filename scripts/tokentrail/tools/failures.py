@@ -38,8 +38,10 @@ def last_error(stderr: str) -> str | None:
     return (errors or lines or [None])[-1]
 
 
-def exit_words(status: int) -> str:
-    """An exit status in words: 1 -> "exit status 1"; 137 or −9 -> with the signal that ended it."""
+def exit_words(status: int | None) -> str:
+    """An exit status in words: 1 -> "exit status 1"; 137 or −9 -> with the signal that ended it; None: unknown."""
+    if status is None:
+        return "no exit status"
     number = -status if status < 0 else status - 128 if 128 < status < 160 else 0
     try:
         name = signal.Signals(number).name if number else ""
@@ -64,7 +66,7 @@ def decode_failure(stderr: str) -> str | None:
     return next((line for line in plain_lines(stderr) if _DECODE.search(line)), None)
 
 
-def failed(tool: str, exit_status: int, stderr: str, finished: str) -> list[dict]:
+def failed(tool: str, exit_status: int | None, stderr: str, finished: str) -> list[dict]:
     """Reasons of a run that ended with a status other than 0; `finished` says how much it got done."""
     flag = bad_flag(stderr)
     if flag:

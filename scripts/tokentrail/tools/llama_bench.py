@@ -28,7 +28,7 @@ _WORDS = {-1: "auto", 0: "off", 1: "on"}
 
 def parse(
     stdout: str | bytes,
-    exit_status: int,
+    exit_status: int | None,
     stderr: str,
     planned: list[dict] | None = None,
     *,
@@ -87,7 +87,10 @@ def _test(row: dict, process: int, repetitions: int | None, reasons: list[dict],
         "settings": _settings(row),
     }
     if row["samples_ns"] is None:
-        return test | {"as_published": _printed_mean(row, repetitions, remarks)}
+        test["as_published"] = _printed_mean(row, repetitions, remarks)
+        if not test["as_published"]["mean"] or test["as_published"]["mean"] < 0:
+            reasons.append(reason("impossible-rate", f"{label} has no rate above 0"))
+        return test
     test["samples"] = _samples(row["samples_ns"], tokens, process, label, reasons)
     rates = [s["tokens_per_s"] for s in test["samples"]]
     _compare(label, rates, row, remarks)

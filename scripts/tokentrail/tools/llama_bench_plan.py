@@ -46,7 +46,7 @@ def label_of(row: dict) -> str:
     """The label llama-bench prints in its table: "pp512", "tg128 @ d4096", "pp512+tg128"."""
     n_prompt, n_gen, n_depth = key_of(row)
     parts = [f"pp{n_prompt}"] * bool(n_prompt) + [f"tg{n_gen}"] * bool(n_gen)
-    return ("+".join(parts) or "nothing") + (f" @ d{n_depth}" if n_depth else "")
+    return ("+".join(parts) or "pp0+tg0") + (f" @ d{n_depth}" if n_depth else "")
 
 
 def check(tests: list[dict], planned: list[dict] | None, cut: bool, explained: bool) -> list[dict]:

@@ -67,6 +67,10 @@ def parse_label(text: str) -> tuple[int, int, int] | None:
 def _json(text: str) -> Rows:
     found = lenient_json.objects(text)
     rows = [o for o in found.objects if "samples_ns" in o or "n_prompt" in o or "n_gen" in o]
+    for row in rows:
+        # None is how a table says that it has no samples; here it is a row that should have them.
+        if "samples_ns" in row:
+            row["samples_ns"] = row["samples_ns"] or []
     array = text.lstrip().startswith("[")
     result = Rows("json" if array else "jsonl", rows, found.cut, list(found.noise))
     if found.broken:
@@ -82,8 +86,13 @@ def _json(text: str) -> Rows:
 
 def _csv(text: str) -> Rows:
     result = Rows("csv")
-    lines = list(csv.reader(io.StringIO(text), strict=True))
-    header = lines[0]
+    lines: list[list[str]] = []
+    try:
+        lines.extend(csv.reader(io.StringIO(text), strict=True))
+    except csv.Error as error:
+        result.cut = True
+        result.reasons.append(reason("bad-csv", f"CSV line {len(lines) + 1} cannot be read: {error}"))
+    header = lines[0] if lines else []
     for number, cells in enumerate(lines[1:], start=2):
         if not cells:
             continue
@@ -130,6 +139,8 @@ def _markdown(text: str) -> Rows:
 def _markdown_row(cells: dict[str, str], build: dict, result: Rows) -> None:
     key = parse_label(cells["test"])
     mean_text, spread_text = markdown_tables.split_spread(cells["t/s"])
+    if spread_text and "nan" in spread_text.lower():
+        spread_text = None
     try:
         printed = [rounding.printed(t) for t in (mean_text, spread_text) if t is not None]
     except ValueError:
