@@ -26,7 +26,9 @@ if workflow.is_main_process:
 shell.prefix(f'set -euo pipefail; export PATH={str(Path(sys.executable).parent)!r}:"$PATH"; ')
 
 RESOURCES = SESSION.resources
-ENGINE_SETTINGS = json.dumps(config["engine"], sort_keys=True)
+# only what determines the build: more jobs, say, must not run the rule again
+ENGINE_SETTINGS = json.dumps({k: v for k, v in config["engine"].items() if k != "jobs"}, sort_keys=True)
+SDIST = json.dumps({k: v for k, v in config["engine"].items() if k == "pypi"}, sort_keys=True)
 PUBLISHED = tokentrail_workflow.PUBLISHED
 
 
@@ -34,7 +36,7 @@ wildcard_constraints:
     run="|".join(re.escape(run) for run in SESSION.runs),
     engine=re.escape(SESSION.engine["name"]),
     figure="[a-z0-9-]+",
-    weights="hub|stand-in|wheel|file",
+    weights="hub|stand-in|wheel",
     model="[a-z0-9][a-z0-9._-]*",
     key="[0-9a-f]{8}",
 
@@ -63,7 +65,8 @@ def outcome_of_model(wildcards):
 
 def tokenizer_of_model(wildcards):
     """Stand-ins carry Qwen's real vocabulary and chat template."""
-    return f"{RESOURCES}/tokenizer/tokenizer.json" if wildcards.weights == "stand-in" else []
+    # ancient: the vocabulary is pinned by its own hash, so a newer llama.cpp rebuilds no stand-in
+    return ancient(f"{RESOURCES}/tokenizer/tokenizer.json") if wildcards.weights == "stand-in" else []
 
 
 def code_of_figure(wildcards):

@@ -43,7 +43,7 @@ rule get_tokenizer:
     conda:
         "../envs/tokentrail.yaml"
     params:
-        settings=ENGINE_SETTINGS,
+        settings=SDIST,
         resources=RESOURCES,
     shell:
         r"""

@@ -48,7 +48,7 @@ def resolve(
         "schema_version": 1,
         "run": run,
         "origin": "measured",
-        "weights": next((kind for kind in ("stand-in", "wheel", "file", "hub") if kind in used), weights),
+        "weights": next((kind for kind in ("stand-in", "wheel", "hub") if kind in used), weights),
         "title": campaign["title"],
         "cases": cases,
         "skipped": skipped,
@@ -118,7 +118,7 @@ def _model(
     name = config.choose("model", case["model"], list(models), where)
     entry = models[name]
     wanted = {"hub": "hub", "stand-in": "stand_in"}[weights]
-    kind = next((k for k in (wanted, "wheel", "file") if k in entry), None)
+    kind = next((k for k in (wanted, "wheel") if k in entry), None)
     if kind is None:
         raise Problem(f"{where}: model {name} has no {weights} source in config/models.yaml; add one or change weights")
     shown = kind.replace("_", "-")

@@ -1,4 +1,4 @@
-"""What the Snakefile knows before any rule runs: machine, engine, campaign, plan, and which cases still lack a measurement."""
+"""What the Snakefile knows before any rule runs: machine, engine, campaign, plan, and which cases lack a measurement."""
 
 from __future__ import annotations
 
@@ -66,6 +66,8 @@ def open_session(settings: dict[str, Any]) -> Session:
     )
     _claim_folder(path, planned)
     pending = {case["id"]: case for case in planned["cases"] if not _measured(path, case)}
+    for case in pending.values():
+        _forget_stale_model(case["model"])
     done = len(planned["cases"]) - len(pending)
     report = Path("reports") / path / "index.html"
     notice = (
@@ -92,8 +94,8 @@ def resources() -> str:
 
 def stored_runs() -> list[str]:
     """All runs below results/ that hold a plan and at least one measurement."""
-    found = sorted(RESULTS.glob("*/*/*/plan.json"))
-    return [str(path.parent.relative_to(RESULTS)) for path in found if any(path.parent.glob("raw/*/*/measurement.json"))]
+    folders = [path.parent for path in sorted(RESULTS.glob("*/*/*/plan.json"))]
+    return [str(run.relative_to(RESULTS)) for run in folders if any(run.glob("raw/*/*/measurement.json"))]
 
 
 def measurement_path(run: str, case: dict[str, Any]) -> str:
@@ -141,8 +143,20 @@ def _measured(run: str, case: dict[str, Any]) -> bool:
     return False
 
 
+def _forget_stale_model(model: dict[str, Any] | None) -> None:
+    """Drop the note on a model that failed, or whose source is another by now, so that it is fetched (again)."""
+    if model is None:
+        return
+    outcome = Path(resources()) / "models" / model["weights"] / f"{model['id']}.outcome.json"
+    if outcome.exists():
+        found = jsonio.read_json(outcome)
+        if found.get("identity") != model["identity"] or not outcome.with_name(f"{model['id']}.gguf").exists():
+            outcome.unlink()
+
+
 def _status(path: Path) -> str:
-    # Canonical JSON sorts its keys and indents by one blank, so that the line is found without reading 1,000 files whole.
+    # Canonical JSON sorts its keys and indents by one blank, so that the line is found
+    # without parsing 1,000 files.
     text = path.read_text(encoding="utf-8")
     for line in reversed(text.splitlines()):
         if line.startswith(' "status": '):

@@ -62,16 +62,19 @@ def test_failed_case_is_tried_again(clone: Clone) -> None:
     assert len(list(clone.run_dir("mixed").glob("failed/bad/*/measurement.json"))) == 2
 
 
-def test_model_not_to_be_had(clone: Clone) -> None:
-    """A model that cannot be fetched fails its own cases only."""
+def test_model_not_to_be_had(clone: Clone, monkeypatch) -> None:
+    """A model that cannot be fetched fails its own cases only, with the reason."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     clone.append(
         "config/models.yaml",
-        "  missing-model:\n    label: none\n    name: No such model\n    file: {path: /nowhere/model.gguf}\n",
+        "\n  missing-model:\n    label: none\n    name: No such model\n"
+        "    hub: {repo: tokentrail/no-such-model, file: none.gguf, revision: main}\n",
     )
     write_campaign(clone, "mixed", [GOOD, {**BAD, "model": "missing-model", "arguments": GOOD["arguments"]}])
+    clone.edit("config/campaigns/mixed.yaml", "weights: stand-in", "weights: hub")
 
     done = clone.snakemake(campaign="mixed", check=False)
 
     assert done.returncode == 1
-    assert "/nowhere/model.gguf" in done.stderr
+    assert "its model could not be had" in done.stderr
     assert json.loads((clone.run_dir("mixed") / "records" / "good.json").read_text())["valid"]

@@ -179,6 +179,7 @@ def run(tool: str, measure: Callable[[Job], None], given: argparse.Namespace) ->
         problem = None
         try:
             job.model = _model_facts(case, resources)
+            job.model = _model_facts(case, resources)
             with stamp.sampler(samples) as job.sampler:
                 measure(job)
         except Problem as failure:
@@ -215,10 +216,11 @@ def _model_facts(case: dict[str, Any], resources: Path) -> dict[str, Any] | None
     if case["model"] is None:
         return None
     file = resources / model_file(case)
+    outcome = file.with_suffix(".outcome.json")
+    if outcome.exists() and "problem" in (found := jsonio.read_json(outcome)):
+        raise Problem(f"its model could not be had: {found['problem']}")
     if not file.exists():
-        outcome = file.with_suffix(".outcome.json")
-        why = (jsonio.read_json(outcome) if outcome.exists() else {}).get("problem")
-        raise Problem(why or f"model {case['model']['id']} is missing; run the workflow's rule get_model")
+        raise Problem(f"{model_file(case)} is missing; run scripts/get_model.py (the workflow's rule get_model)")
     return jsonio.read_json(file.with_suffix(".facts.json"), "model-facts")
 
 
