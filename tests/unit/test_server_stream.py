@@ -354,6 +354,39 @@ def test_usage_counts_where_timings_do_not():
     assert (found["predicted_n"], found["prompt_n"], found["tpot_ms"]) == (4, 10, 20)
 
 
+def test_everything_at_once_has_no_client_rate():
+    """A proxy that held all chunks back: the client's zero is no time per token."""
+    body = b"".join(data for _, data in four_tokens())
+    found = server_stream.parse(answer((200, body)), 0)
+
+    assert (found["tpot_ms"], found["decode_tokens_per_s"], found["decided_by"]) == (None, None, "server")
+    assert "arrived-at-once" in codes(found["remarks"])
+
+
+def test_compressed_stream_is_refused():
+    head = HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
+
+    assert codes(server_stream.parse([(MS, head + chunked(b"\x1f\x8b") + b"0\r\n\r\n")], 0)["reasons"]) == [
+        "compressed"
+    ]
+
+
+@pytest.mark.parametrize(("count", "tokens"), [(4, 4), (4.0, 4), (-1, None), (None, None), ("4", None), (4.5, None)])
+def test_counts_of_other_kinds(count, tokens):
+    """A count is a whole number, however it is written; anything else is unknown."""
+    stream = event(chunk(content="a")) + event(chunk("length", timings=timings(count, 60.0))) + DONE
+
+    assert server_stream.parse_sse(stream)["predicted_n"] == tokens
+
+
+def test_framing_without_length():
+    """HTTP/1.0 style: the body ends with the connection."""
+    head = b"HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    found = server_stream.parse([(MS, head), *((round(t * MS), data) for t, data in four_tokens())], 0)
+
+    assert (found["valid"], found["ttft_ms"], found["tpot_ms"]) == (True, 50, 20)
+
+
 def test_late_first_chunk_is_said():
     """Client and server that differ by more than 1 % are both shown, with the reason."""
     pieces = four_tokens()

@@ -38,7 +38,8 @@ def parse(
     """
     answer = http_body.read(chunks)
     seen = stream_events.Seen()
-    if answer.status == 200 and answer.content_type in ("text/event-stream", ""):
+    streamed = answer.content_type in ("text/event-stream", "") and "content-encoding" not in answer.headers
+    if answer.status == 200 and streamed:
         stream_events.collect(answer.body, seen)
         reasons = _stream_reasons(seen, answer.fault)
     else:
@@ -73,6 +74,9 @@ def parse_sse(
 
 
 def _no_stream(answer: http_body.Answer) -> dict:
+    coding = answer.headers.get("content-encoding", "identity")
+    if coding != "identity":
+        return reason("compressed", f"the answer is compressed ({coding}), which holds tokens back; ask for none")
     if answer.status is None:
         return reason("no-answer", f"no HTTP answer came ({answer.fault or 'the connection was closed'})")
     body = answer.whole_body
@@ -152,7 +156,7 @@ def _cache(seen: stream_events.Seen, reasons: list[dict], remarks: list[dict]) -
         total = seen.cache_n + (seen.prompt_n or 0)
         sentence = f"prompt served from cache: {seen.cache_n} of {total} tokens; send cache_prompt false"
         reasons.append(reason("prompt-from-cache", sentence))
-    elif seen.cache_n is None and seen.timings:
+    elif seen.cache_n is None and (seen.timings or seen.usage):
         sentence = "this build does not say how much of the prompt came from the cache"
         remarks.append(reason("cache-unknown", sentence))
 
@@ -200,6 +204,12 @@ def _count(seen: stream_events.Seen, request: dict, max_tokens: int | None, rema
     elif chunks not in {n, n - 1 if seen.finish_reason != "length" else n}:
         request["decided_by"] = "server" if has_server else None
         remarks.append(reason("chunks-are-not-tokens", _bias(n, chunks, request)))
+    elif chunks > 1 and request["tpot_ms"] == 0:
+        request["decided_by"] = "server" if has_server else None
+        request["tpot_ms"] = None
+        remarks.append(
+            reason("arrived-at-once", f"all {chunks} chunks arrived at once: something in between held them")
+        )
     elif has_server and request["tpot_ms"]:
         server = 1e3 / request["server_decode_tokens_per_s"]
         if abs(request["tpot_ms"] / server - 1) > AGREEMENT:

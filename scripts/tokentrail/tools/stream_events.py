@@ -166,4 +166,6 @@ def _output(text: str | None, thought: str | None, called: bool, t_ns: int | Non
 
 
 def _count(*values: object) -> int | None:
-    return next((v for v in values if isinstance(v, int) and not isinstance(v, bool) and v >= 0), None)
+    """The first of the values that is a count; a server may write it as 4 or as 4.0, and −1 for unknown."""
+    numbers = (v for v in values if isinstance(v, int | float) and not isinstance(v, bool))
+    return next((int(v) for v in numbers if v >= 0 and v == int(v)), None)
