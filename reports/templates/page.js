@@ -24,18 +24,18 @@ function svg(tag, attributes) {
   return node;
 }
 
-function strip(samples) {
-  const values = samples.points.map((p) => p[0]);
+function strip(leaf) {
+  const values = leaf.samples.map((p) => p[0]);
   const low = Math.min(...values), high = Math.max(...values), span = high - low || 1;
-  const words = `${values.length} samples, ${low.toLocaleString("en")} to ${high.toLocaleString("en")} ${samples.unit}`;
+  const words = `${values.length} samples, ${low.toLocaleString("en")} to ${high.toLocaleString("en")} ${leaf.unit}`;
   const plot = svg("svg", { viewBox: "0 0 320 62", class: "strip", role: "img", "aria-label": words });
   plot.append(svg("line", { x1: 4, x2: 316, y1: 58, y2: 58, stroke: "var(--line)" }));
-  samples.points.forEach(([value, cold], i) => {
+  leaf.samples.forEach(([value, cold], i) => {
     const x = 8 + (304 * (i + 0.5)) / values.length, y = 52 - (44 * (value - low)) / span;
     const look = cold ? { fill: "none", stroke: "var(--c-cold)", "stroke-width": 2 } : { fill: "var(--c-warm)" };
     plot.append(svg("circle", { cx: x, cy: y, r: cold ? 4 : 3.2, ...look }));
   });
-  const caption = `${samples.label}: ${words}, in order.` + (samples.points.some((p) => p[1]) ? " Ring: cold." : "");
+  const caption = `${words}, in the order measured.` + (leaf.samples.some((p) => p[1]) ? " Rings are cold." : "");
   return [plot, el("p", caption, "soft")];
 }
 
@@ -51,10 +51,14 @@ function inputLine(entry) {
   return item;
 }
 
-function rawBlock(raw) {
-  const pre = el("pre");
-  pre.append(raw.before, el("mark", raw.match), raw.after);
-  return [el("p", `${raw.file}${raw.line ? `, line ${raw.line}` : ""}`, "soft"), pre];
+function rawBlock(leaf) {
+  const blocks = leaf.raw.flatMap((raw) => {
+    const pre = el("pre");
+    pre.append(raw.before, el("mark", raw.match), raw.after);
+    return [el("p", raw.place, "soft"), pre];
+  });
+  if (leaf.more) blocks.push(el("p", `and ${leaf.more} more such lines`, "soft"));
+  return blocks;
 }
 
 function listOf(items) {
@@ -74,9 +78,9 @@ function fill(id) {
   section("Formula", el("p", number.words), number.filled && el("pre", `${number.code}\n= ${number.filled}`));
   section("From", listOf(number.inputs.map(inputLine)));
   section("Constants", listOf(number.constants.map((c) => el("li", `${c[0]} = ${c[1]} · ${c[2]}`))));
-  const strips = number.strips.map(([file, key]) => (trails.cases[file] || { samples: {} }).samples[key]).filter(Boolean);
-  section("Samples", strips.flatMap(strip));
-  section("In the raw output", number.raw.flatMap(rawBlock));
+  const leaves = number.leaves.map((place) => trails.leaves[place]);
+  section("Samples", leaves.filter((leaf) => leaf.samples.length).flatMap(strip));
+  section("In the raw output", leaves.flatMap(rawBlock));
   for (const file of number.cases) {
     const source = trails.cases[file];
     if (!source) continue;
@@ -118,7 +122,9 @@ function plainText(id) {
   if (number.filled) lines.push(`${number.code} = ${number.filled}`);
   lines.push(...number.inputs.map((i) => `${i.name} = ${i.value} (${i.place})`));
   lines.push(...number.constants.map((c) => `${c[0]} = ${c[1]} (${c[2]})`));
-  lines.push(...number.raw.map((r) => `${r.file}:${r.line || ""} ${r.before}${r.match}${r.after}`));
+  for (const leaf of number.leaves.map((place) => trails.leaves[place])) {
+    lines.push(...leaf.raw.map((raw) => `${raw.place}: ${raw.before}${raw.match}${raw.after}`));
+  }
   for (const file of number.cases) {
     const source = trails.cases[file];
     if (source) lines.push(...source.commands.slice(0, 1), `${source.raw[0]} sha256 ${source.raw[1]}`, source.model, source.when);

@@ -93,7 +93,7 @@ class RunData:
 
 
 def load(run_dir: Path) -> RunData:
-    """Read a run's numbers, and its records in the plan's order; raises Problem where numbers.json is missing or broken."""
+    """Read a run's numbers, and its records in the plan's order; Problem where one is missing or broken."""
     doc = jsonio.read_json(run_dir / "numbers.json", "numbers")
     records = [jsonio.read_json(path, "record") for path in sorted((run_dir / "records").glob("*.json"))]
     order = {case["case"]: i for i, case in enumerate(doc.get("cases") or [])}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from tokentrail.figures.data import Number, RunData, load
 from tokentrail.report import story
 
 Gap = tuple[str, list[str]]  # a reason, and what it keeps from being there
-Excerpts = Callable[[Number], list[dict[str, Any]]]
 # the lesson's side questions stand with the step they belong to
 SHOWN_WITH = {"check-3": "3b", "ceiling": "7"}
 

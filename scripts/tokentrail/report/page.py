@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from tokentrail import jsonio
 from tokentrail.report import panels, svg
-from tokentrail.report.context import Excerpts, Report
+from tokentrail.report.context import Report
 from tokentrail.report.html import Buttons, environment, script_json
 from tokentrail.report.story import TEMPLATES
 
@@ -23,20 +23,20 @@ MARKS = {"holds": "good", "differs": "bad", "does not hold": "bad", "not decided
          "no evidence": "open"}  # fmt: skip
 
 
-def write_page(report: Report, figures_dir: Path, out: Path, excerpts: Excerpts) -> None:
+def write_page(report: Report, figures_dir: Path, out: Path, run_dir: Path) -> None:
     """Write out/index.html."""
-    jsonio.write_text(out / "index.html", html(report, figures_dir, excerpts))
+    jsonio.write_text(out / "index.html", html(report, figures_dir, run_dir))
 
 
-def html(report: Report, figures_dir: Path, excerpts: Excerpts) -> str:
+def html(report: Report, figures_dir: Path, run_dir: Path) -> str:
     """The page as text."""
     template = environment().get_template("page.html.j2")
-    return template.render(report=report, **parts(report, figures_dir, excerpts)) + "\n"
+    return template.render(report=report, **parts(report, figures_dir, run_dir)) + "\n"
 
 
-def parts(report: Report, figures_dir: Path, excerpts: Excerpts) -> dict[str, Any]:
+def parts(report: Report, figures_dir: Path, run_dir: Path) -> dict[str, Any]:
     """What the templates use beside the report itself. Markup is only what this package made."""
-    trails = panels.panels(report.run, excerpts)
+    trails = panels.panels(report.run, run_dir)
     drawn = [name for name, figure in report.figures.items() if figure.drawn]
     here = f"{report.run.name}/index.html"
     to_published = relative(f"{report.published.name}/index.html", here) if report.published else ""

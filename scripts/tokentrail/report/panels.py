@@ -1,34 +1,39 @@
 """What a number's panel shows, as plain data: the page embeds it as JSON and a script turns it into text nodes.
 
-Evidence shared by many numbers (a case's command line, samples, engine) is stored once, under its record's name.
+Evidence shared by many numbers (a case's command line, samples, raw lines) is stored once, under its place.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+from tokentrail import trail
 from tokentrail.figures.data import Number, RunData
-from tokentrail.numbers import formula
-from tokentrail.problems import Problem
 from tokentrail.report import words
 
 MOST_SAMPLES = 120
-Excerpts = list[dict[str, Any]]  # {file, line, before, match, after}: a raw line around the value in it
 
 
-def panels(run: RunData, excerpts: Callable[[Number], Excerpts]) -> dict[str, Any]:
-    """{numbers: {id: panel}, cases: {record file: evidence}, run: facts}: everything behind the page's numbers."""
+def panels(run: RunData, run_dir: Path) -> dict[str, Any]:
+    """{numbers, cases, leaves, run}: what stands behind each number of the run, by id; evidence by its place."""
+    opened = trail.open_run(run_dir)
+    numbers, leaves = {}, {}
+    for number in run.doc["numbers"]:
+        found = trail.of(opened, number["id"])
+        places = {f"{leaf['file']} {leaf['pointer']}": leaf for leaf in found["leaves"]}
+        leaves |= {place: leaf_words(leaf) for place, leaf in places.items() if place not in leaves}
+        numbers[number["id"]] = panel(number, found) | {"leaves": list(places)}
     cases = {f"records/{record['case']}.json": evidence(record) for record in run.records}
-    numbers = {number["id"]: panel(run, number, excerpts(number)) for number in run.doc["numbers"]}
-    return {"numbers": numbers, "cases": cases, "run": run_facts(run)}
+    return {"numbers": numbers, "cases": cases, "leaves": leaves, "run": run_facts(run)}
 
 
-def panel(run: RunData, number: Number, raw: Excerpts) -> dict[str, Any]:
+def panel(number: Number, found: dict[str, Any]) -> dict[str, Any]:
     """One number's panel, in words where a reader wants words."""
-    leaves = list(record_inputs(run, number))
+    step = found["steps"][0]
+    filled = step["formula"]["filled"]
     return {
         "label": number["label"],
         "shown": number["shown"],
@@ -37,15 +42,25 @@ def panel(run: RunData, number: Number, raw: Excerpts) -> dict[str, Any]:
         "interval": words.interval(number),
         "words": number["formula"]["words"],
         "code": number["formula"]["code"],
-        "filled": filled(number),
+        "filled": filled if filled != number["formula"]["code"] else "",
         "inputs": [input_words(entry) for entry in number["inputs"]],
         "constants": [[c["name"], words.exactly(c), c["source"]] for c in number["constants"]],
-        "cases": list(dict.fromkeys(case_of(leaf) for leaf in leaves)),
-        "strips": strips(run, leaves),
-        "raw": raw,
+        "cases": list(found["cases"]),
         "notes": [entry["message"] for entry in [*number["reasons"], *number.get("remarks", [])]],
         "valid": number["valid"],
     }
+
+
+def leaf_words(leaf: dict[str, Any]) -> dict[str, Any]:
+    """A place in a record: its samples [[value, cold], …] and the raw lines around the value."""
+    points = [[round(s["value"], 4), s["cold"]] for s in leaf["samples"] or []]
+    found: dict[str, Any] = {"samples": points[:MOST_SAMPLES] if len(points) > 1 else [], "raw": []}
+    for line in leaf["raw"]:
+        text, start, end = line["text"], line["start"], line["end"]
+        place = f"{line['file']}, line {line['line']}"
+        found["raw"].append({"place": place, "before": text[:start], "match": text[start:end], "after": text[end:]})
+    more = leaf["raw"][0]["more"] if leaf["raw"] else 0
+    return found | {"unit": leaf["unit"] or "", "more": more}
 
 
 def view_words(number: Number) -> str:
@@ -58,17 +73,6 @@ def view_words(number: Number) -> str:
     }.get(number.get("view", "other"), "derived")
 
 
-def filled(number: Number) -> str:
-    """The formula with its values put in; the empty text where it is only a copy of one value."""
-    pairs = [(entry["name"], entry["value"]) for entry in number["inputs"] if entry.get("name")]
-    pairs += [(constant["name"], constant["value"]) for constant in number["constants"]]
-    try:
-        text = formula.with_values(number["formula"]["code"], pairs)
-    except (Problem, SyntaxError, TypeError, ValueError):
-        return ""  # a formula that is words only has nothing to put in
-    return text if text != number["formula"]["code"] else ""
-
-
 def input_words(entry: dict[str, Any]) -> dict[str, Any]:
     """One input: its name in the formula, its value, and the number or the place in a record it comes from."""
     value = entry["value"]
@@ -78,33 +82,8 @@ def input_words(entry: dict[str, Any]) -> dict[str, Any]:
     return found | ({"number": entry["id"]} if entry["kind"] == "number" and "id" in entry else {})
 
 
-def record_inputs(run: RunData, number: Number, depth: int = 0) -> Iterator[dict[str, Any]]:
-    """The record inputs under a number, through the numbers it is made of, in order."""
-    for entry in number["inputs"]:
-        if entry["kind"] == "record":
-            yield entry
-        elif entry.get("id") in run.by_id and depth < 12:
-            yield from record_inputs(run, run.by_id[entry["id"]], depth + 1)
-
-
-def case_of(leaf: dict[str, Any]) -> str:
-    """The record's path inside the run: how a panel names its evidence."""
-    return "records/" + leaf.get("file", "").rsplit("/", 1)[-1]
-
-
-def strips(run: RunData, leaves: list[dict[str, Any]]) -> list[list[str]]:
-    """[record file, key of its samples] for each input that is a statistic of samples, each once."""
-    found = []
-    for leaf in leaves:
-        parts = leaf.get("pointer", "").split("/")
-        if len(parts) > 2 and parts[1] in ("tests", "request_views", "ceiling_views"):
-            key = "/".join(parts[1:4]) if parts[1] == "request_views" else "/".join(parts[1:3])
-            found.append((case_of(leaf), key if parts[1] != "ceiling_views" else "ceiling"))
-    return [list(pair) for pair in dict.fromkeys(found)]
-
-
 def evidence(record: dict[str, Any]) -> dict[str, Any]:
-    """What was run for one case, with which model, when, and its samples."""
+    """What was run for one case, with which model and when."""
     model = record.get("model") or {}
     return {
         "title": record["title"],
@@ -116,7 +95,6 @@ def evidence(record: dict[str, Any]) -> dict[str, Any]:
         "when": when(record),
         "valid": record["valid"],
         "reasons": [reason["message"] for reason in record["reasons"]],
-        "samples": samples(record),
     }
 
 
@@ -138,24 +116,6 @@ def model_words(model: dict[str, Any]) -> str:
     parts += [f"{model['file_bytes']:,} bytes"] if model.get("file_bytes") else []
     parts += [f"sha256 {model['sha256']}"] if model.get("sha256") else []
     return " · ".join(part for part in parts if part)
-
-
-def samples(record: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Sample strips by key: {unit, label, points: [[value, cold], …]}."""
-    found = {}
-    for i, test in enumerate(record.get("tests", [])):
-        points = [[round(s["tokens_per_s"], 2), s["cold"]] for s in test["samples"] or []]
-        found[f"tests/{i}"] = {"unit": "tokens/s", "label": test["label"], "points": points}
-    for name, views in record.get("request_views", {}).items():
-        requests = [r for r in record.get("requests", []) if r["name"] == name]
-        for quantity in views:
-            points = [[r[quantity], r["cold"]] for r in requests if isinstance(r.get(quantity), int | float)]
-            unit = "ms" if quantity.endswith("_ms") else "tokens/s" if quantity.endswith("per_s") else ""
-            found[f"request_views/{name}/{quantity}"] = {"unit": unit, "label": f"{name} {quantity}", "points": points}
-    points = [[round(s["gb_per_s"], 2), s["cold"]] for s in record.get("ceiling", [])]
-    if points:
-        found["ceiling"] = {"unit": "GB/s", "label": "read kernel", "points": points}
-    return {key: {**s, "points": s["points"][:MOST_SAMPLES]} for key, s in found.items() if len(s["points"]) > 1}
 
 
 def run_facts(run: RunData) -> dict[str, Any]:
