@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import datetime
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -167,8 +168,8 @@ def _snakemake() -> psutil.Process | None:
     with contextlib.suppress(psutil.Error):
         for ancestor in psutil.Process().parents():
             with contextlib.suppress(psutil.Error):
-                words = ancestor.cmdline()[:4]
-                if any(Path(word).name == "snakemake" or Path(word).parent.name == "snakemake" for word in words):
+                # no further words: a rule's shell has its whole command, with any path in it, as one
+                if any(re.fullmatch(r"(\S*/)?snakemake(/__main__\.py)?", word) for word in ancestor.cmdline()[:3]):
                     return ancestor
     return None
 

@@ -103,8 +103,9 @@ def _converse(connection: socket.socket, request: bytes, found: Exchange, timeou
     """The timed part: send, then stamp whatever arrives."""
     now, receive, append = time.perf_counter_ns, connection.recv, found.chunks.append
     found.sent_at = utc_now()
-    connection.sendall(request)
+    # before the call, not after: on a busy machine the server may be at work before this thread runs again
     found.sent_ns = now()
+    connection.sendall(request)
     last = found.sent_ns + int(timeout_s * 1e9)
     while data := receive(READ_BYTES):
         stamp = now()
