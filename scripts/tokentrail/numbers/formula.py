@@ -149,4 +149,7 @@ def with_values(code: str, inputs: Sequence[tuple[str, float]]) -> str:
             shown = "[" + ", ".join(f"{v:.7g}" for v in text) + "]" if isinstance(text, list) else f"{text:.7g}"
             return ast.Name(id=shown, ctx=ast.Load())
 
+        def visit_Constant(self, node: ast.Constant) -> ast.AST:
+            return ast.Name(id=f"{node.value:.7g}", ctx=ast.Load())
+
     return ast.unparse(Put().visit(ast.parse(code, mode="eval")))

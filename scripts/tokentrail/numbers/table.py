@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,11 @@ COLUMNS = (
 def of_run(run_dir: Path) -> str:
     """The CSV text of one run's records, in the plan's order."""
     plan = jsonio.read_json(run_dir / "plan.json")
-    records = [jsonio.read_json(run_dir / "records" / f"{case['id']}.json") for case in plan["cases"]]
+    return of_records([jsonio.read_json(run_dir / "records" / f"{case['id']}.json") for case in plan["cases"]])
+
+
+def of_records(records: Sequence[dict[str, Any]]) -> str:
+    """The same from the records themselves."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)

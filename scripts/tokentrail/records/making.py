@@ -30,6 +30,8 @@ def make(measurement_path: Path, plan_case: Mapping[str, Any], strict: bool = Fa
         for path, what in changed_files(folder, measurement):
             raise Problem(f"{path} {what}; restore it from the repository or measure the case again")
     record = _frame(measurement, plan_case, measurement_path)
+    if strict:
+        record["planned"]["strict"] = True
     if failed:
         text = f"measuring failed: {measurement.get('problem', 'no problem was noted')}"
         record["reasons"].append({"code": "measuring-failed", "message": text})

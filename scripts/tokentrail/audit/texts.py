@@ -1,0 +1,109 @@
+"""Numbers in the project's Markdown and HTML: each comes from numbers.json, or is found and named here.
+
+A measured number in Markdown stands between comments, `<!--n:ID-->642.0 tokens/s<!--/n-->`: in a run's own report the
+id alone, elsewhere `RUN#ID`. In HTML it is an element with data-number="ID" (or RUN#ID). Whatever looks measured
+(a figure with a unit of rate, bandwidth or time) and is not marked, was retyped. Code blocks are not read.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_MARK = re.compile(r"<!--\s*n:([^>]*?)\s*-->(.*?)<!--\s*/n\s*-->", re.S)
+_BUTTON = re.compile(r"<(\w+)\b[^>]*?\bdata-number=\"([^\"]+)\"[^>]*>(.*?)</\1>", re.S)
+_TAGS = re.compile(r"<[^>]+>")
+_HIDDEN = re.compile(r"<(script|style|svg|pre|code|template)\b.*?</\1>|<!--.*?-->", re.S | re.I)
+_CODE = re.compile(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]*`|^ {4,}\S.*$", re.S | re.M)
+# rates, bandwidths and times are what runs measure; sizes and counts of the lesson's set-up may be written
+_LOOKS = re.compile(
+    r"(?<![\w.,#/-])(\d[\d,]*(?:\.\d+)?)\s*(tokens/s|tokens? (?:a|per) second|tok/s|t/s|GB/s|GB (?:a|per) second|TB/s|"
+    r"TFLOP/s|TFLOPS|J/token|ms\b|USD\b)",
+    re.I,
+)
+# what a committed text may say without a run behind it is written with this mark and its source
+_STATED = re.compile(r"<!--\s*stated:[^>]+-->.*?<!--\s*/stated\s*-->", re.S)
+
+
+def check_texts(root: Path, files: Sequence[Path], documents: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """[{"file", "line", "what"}] of every number in the texts that does not come from numbers.json."""
+    shown = {run: {n["id"]: n["shown"] for n in d["numbers"]} for run, d in documents.items()}
+    faults = []
+    for path in files:
+        name = path.relative_to(root).as_posix()
+        text = path.read_text(encoding="utf-8", errors="replace")
+        run = own_run(name)
+        for at, place, found in _marked(path, text):
+            what = _compare(place, found, run, shown)
+            if what:
+                faults.append({"file": name, "line": text.count("\n", 0, at) + 1, "what": what})
+        for at, found in _unmarked(path, text):
+            what = f"{found} looks measured, but no number stands behind it: mark it, or take it out"
+            faults.append({"file": name, "line": text.count("\n", 0, at) + 1, "what": what})
+    return faults
+
+
+def own_run(name: str) -> str | None:
+    """The run of reports/{machine}/{engine}/{campaign}/…, whose numbers need no run's name."""
+    parts = name.split("/")
+    return "/".join(parts[1:4]) if parts[0] == "reports" and len(parts) == 5 else None
+
+
+def project_texts(root: Path) -> list[Path]:
+    """The Markdown and HTML files that git tracks or would track, but for tests' fixtures, raw files and templates."""
+    command = ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard", "-z", "--", "*.md", "*.html"]
+    answer = subprocess.run(command, capture_output=True, check=False)
+    if answer.returncode == 0:
+        names = [n for n in answer.stdout.decode().split("\0") if n]
+    else:
+        names = [p.relative_to(root).as_posix() for k in ("*.md", "*.html") for p in root.rglob(k)]
+    outside = re.compile(r"(^|/)(raw|failed|fixtures|templates|\.venv|resources)/|^tests/")
+    return [root / n for n in sorted(set(names)) if not outside.search(n) and (root / n).is_file()]
+
+
+def _marked(path: Path, text: str) -> Iterator[tuple[int, str, str]]:
+    """(offset, place, text as read) of each marked number."""
+    for match in _MARK.finditer(text):
+        yield match.start(), match[1], _plain(match[2])
+    if path.suffix == ".html":
+        for match in _BUTTON.finditer(text):
+            yield match.start(), html.unescape(match[2]), _plain(match[3])
+
+
+def _unmarked(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """(offset, text) of what looks measured outside marks, code and hidden parts."""
+    blank = lambda match: re.sub(r"[^\n]", " ", match[0])  # noqa: E731  offsets must stay
+    rest = _STATED.sub(blank, _MARK.sub(blank, text))
+    if path.suffix == ".html":
+        rest = _HIDDEN.sub(blank, _BUTTON.sub(blank, rest))
+        rest = _TAGS.sub(blank, rest)
+    else:
+        rest = _HIDDEN.sub(blank, _CODE.sub(blank, rest))
+    for match in _LOOKS.finditer(rest):
+        yield match.start(), " ".join(match[0].split())
+
+
+def _compare(place: str, found: str, run: str | None, shown: Mapping[str, Mapping[str, str]]) -> str | None:
+    """What is wrong with one marked number, or None."""
+    where, _, identifier = place.rpartition("#")
+    where = where or run or ""
+    if where not in shown:
+        return f"number {place}: there is no run {where or '(none named)'}"
+    expected = shown[where].get(identifier)
+    if expected is None:
+        return f"number {identifier}: run {where} has none of this id"
+    if _squeeze(expected) != _squeeze(found):
+        return f"number {identifier} is {expected}, but the text says {found}"
+    return None
+
+
+def _plain(markup: str) -> str:
+    return html.unescape(_TAGS.sub("", markup)).replace("\\", "").strip()
+
+
+def _squeeze(text: str) -> str:
+    return re.sub(r"\s+", " ", text.replace("\u00a0", " ").replace("\u202f", " ")).strip()
