@@ -23,13 +23,11 @@ rule build_engine:
     threads: workflow.cores
     params:
         settings=ENGINE_SETTINGS,
-        resources=RESOURCES,
     shell:
         r"""
         python3 scripts/build_engine.py \
             --engine {wildcards.engine:q} \
             --settings {params.settings:q} \
-            --resources {params.resources:q} \
             --log {log:q}
         """
 
@@ -44,11 +42,9 @@ rule get_tokenizer:
         "../envs/tokentrail.yaml"
     params:
         settings=SDIST,
-        resources=RESOURCES,
     shell:
         r"""
         python3 scripts/get_tokenizer.py \
             --settings {params.settings:q} \
-            --resources {params.resources:q} \
             --log {log:q}
         """

@@ -32,7 +32,6 @@ rule measure_llama_bench:
     resources:
         gpu=1,
     params:
-        resources=RESOURCES,
         failed=f"results/{SESSION.run}/failed",
     shell:
         r"""
@@ -40,7 +39,6 @@ rule measure_llama_bench:
             --plan {input.plan:q} \
             --case {wildcards.case:q} \
             --engine-dir "$(dirname {input.engine:q})" \
-            --resources {params.resources:q} \
             --failed-dir {params.failed:q} \
             --out {output:q} \
             --log {log:q}
@@ -65,7 +63,6 @@ rule measure_batched_bench:
     resources:
         gpu=1,
     params:
-        resources=RESOURCES,
         failed=f"results/{SESSION.run}/failed",
     shell:
         r"""
@@ -73,7 +70,6 @@ rule measure_batched_bench:
             --plan {input.plan:q} \
             --case {wildcards.case:q} \
             --engine-dir "$(dirname {input.engine:q})" \
-            --resources {params.resources:q} \
             --failed-dir {params.failed:q} \
             --out {output:q} \
             --log {log:q}
@@ -98,7 +94,6 @@ rule measure_requests:
     resources:
         gpu=1,
     params:
-        resources=RESOURCES,
         failed=f"results/{SESSION.run}/failed",
     shell:
         r"""
@@ -106,7 +101,6 @@ rule measure_requests:
             --plan {input.plan:q} \
             --case {wildcards.case:q} \
             --engine-dir "$(dirname {input.engine:q})" \
-            --resources {params.resources:q} \
             --failed-dir {params.failed:q} \
             --out {output:q} \
             --log {log:q}
@@ -130,7 +124,6 @@ rule measure_read_ceiling:
     resources:
         gpu=1,
     params:
-        resources=RESOURCES,
         failed=f"results/{SESSION.run}/failed",
     shell:
         r"""
@@ -138,7 +131,6 @@ rule measure_read_ceiling:
             --plan {input.plan:q} \
             --case {wildcards.case:q} \
             --engine-dir "$(dirname {input.engine:q})" \
-            --resources {params.resources:q} \
             --failed-dir {params.failed:q} \
             --out {output:q} \
             --log {log:q}

@@ -23,14 +23,11 @@ rule get_model:
         "logs/get_model/{weights}/{model}.log",
     conda:
         "../envs/tokentrail.yaml"
-    params:
-        resources=RESOURCES,
     shell:
         r"""
         python3 scripts/get_model.py \
             --model {wildcards.model:q} \
             --weights {wildcards.weights:q} \
-            --resources {params.resources:q} \
             --outcome {output:q} \
             --log {log:q}
         """

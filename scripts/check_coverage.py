@@ -13,11 +13,11 @@ def gaps(index: Path) -> list[str]:
     """One line for each case that is not valid: id, reason, what to do. `index` is results/{run}/records.json."""
     run = index.parent
     lines = []
-    for case in jsonio.read_json(index)["records"]:
-        record = jsonio.read_json(run / "records" / f"{case}.json")
+    for entry in jsonio.read_json(index)["records"]:
+        record = jsonio.read_json(run / entry["file"])
         if not record["valid"]:
             why = "; ".join(reason["message"] for reason in record["reasons"]) or "not valid"
-            lines.append(f"{case}: {why}{_remedy(record, run)}")
+            lines.append(f"{record['case']}: {why}{_remedy(record, run)}")
     return lines
 
 

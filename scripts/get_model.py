@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from tokentrail import config, jsonio, models
+from tokentrail.engines.places import resources_folder
 from tokentrail.problems import Problem, reported
 
 
@@ -38,7 +39,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", required=True, help="a model of config/models.yaml")
     parser.add_argument("--weights", required=True, choices=list(models.SOURCES))
-    parser.add_argument("--resources", required=True, type=Path, help="folder of models, downloads, tokenizer")
+    parser.add_argument(
+        "--resources", type=Path, default=resources_folder(), help="folder of models, downloads, tokenizer"
+    )
     parser.add_argument("--out", type=Path, help="the GGUF file (default: RESOURCES/models/WEIGHTS/MODEL.gguf)")
     parser.add_argument("--outcome", type=Path, help="file that says how it ended; with it, a failure exits with 0")
     parser.add_argument("--log", type=Path)

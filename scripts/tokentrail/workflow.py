@@ -1,4 +1,4 @@
-"""What the Snakefile knows before any rule runs: machine, engine, campaign, plan, and which cases lack a measurement."""
+"""What the Snakefile knows before any rule runs: machine, engine, campaign, plan, and what is not measured yet."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def open_session(settings: dict[str, Any]) -> Session:
     report = Path("reports") / path / "index.html"
     notice = (
         f"Tokentrail: campaign {run['campaign']} ({why}) on {machine_id} with {engine['name']}; "
-        f"{done} of {len(planned['cases'])} cases measured; report: {report}{'' if report.exists() else ' (to be made)'}"
+        f"{done} of {len(planned['cases'])} cases measured; "
+        f"report: {report}{'' if report.exists() else ' (to be made)'}"
     )
     return Session(
         run=path,

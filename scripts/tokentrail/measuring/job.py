@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tokentrail import jsonio
+from tokentrail.engines.places import resources_folder
 from tokentrail.machine import stamp
 from tokentrail.machine.gpu import Nvml
 from tokentrail.machine.lock import whole_machine
@@ -86,11 +87,13 @@ def process(
     names = {kind: f"process-{index}.{kind}.txt" for kind in ("stdout", "stderr")}
     before = stamp.settled(job.nvml)
     own_before = time.process_time() + job.sampler.cpu_s()
-    problem, extra = None, {}
+    problem, extra, stopped_by_us = None, {}, False
     with child(argv, job.resources, env, raw.folder / names["stdout"], raw.folder / names["stderr"]) as tool:
         try:
             if during:
                 extra = during(tool)
+                # a server runs until it is told to stop; how it takes that says nothing about the measurement
+                stopped_by_us = tool.poll() is None
             else:
                 tool.wait(job.case["timeout_s"])
         except Talk as talk:
@@ -122,7 +125,8 @@ def process(
         **extra,
     }
     job.processes.append(record)
-    problem = problem or _bad_end(job.case, index, ended, tool)
+    if problem is None and not stopped_by_us:
+        problem = _bad_end(job.case, index, ended, tool)
     if problem:
         raise Problem(problem)
     return record, ended
@@ -142,7 +146,7 @@ def main(tool: str, measure: Callable[[Job], None], description: str) -> None:
     parser.add_argument("--plan", type=Path, required=True, help="plan.json of the run")
     parser.add_argument("--case", required=True, help="id of a case in the plan")
     parser.add_argument("--engine-dir", type=Path, required=True, help="engine: bin/ and manifest.json")
-    parser.add_argument("--resources", type=Path, required=True, help="the folder of engines/ and models/")
+    parser.add_argument("--resources", type=Path, default=resources_folder(), help="the folder of engines/ and models/")
     parser.add_argument("--out", type=Path, required=True, help="raw/{case}/{key}/measurement.json")
     parser.add_argument("--failed-dir", type=Path, required=True, help="the run's failed/")
     parser.add_argument("--log", type=Path, help="where a traceback goes")
