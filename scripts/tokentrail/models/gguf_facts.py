@@ -1,0 +1,130 @@
+"""Facts of a model, from the tensor table of its GGUF file (schema model-facts)."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from tokentrail.models.gguf_file import Header, Tensor, read_header
+from tokentrail.problems import Problem
+
+F16_BYTES = 2
+EMBEDDING = "token_embd.weight"
+OUTPUT = "output.weight"
+
+
+def read(
+    path: Path, *, model: str, label: str, name: str, weights: str, source: dict[str, Any], sha256: str | None
+) -> dict[str, Any]:
+    """All facts of the file at `path`; `sha256` is the caller's, who has just computed or checked it.
+
+    Sizes in bytes, `parameters` in elements, `bits_per_weight` = 8 * tensor_bytes / parameters: each stored tensor
+    once, as llama-bench sums its `model_size` and `model_n_params`. Raises Problem when it is no whole GGUF model.
+    """
+    header = read_header(path)
+    _refuse_parts(path.name, header)
+    tensors, metadata = header.tensors, header.metadata
+    architecture = metadata.get("general.architecture")
+    tensor_bytes = sum(t.bytes for t in tensors)
+    parameters = sum(t.elements for t in tensors)
+    names = {t.name: t for t in tensors}
+    kv, missing = kv_bytes_per_position(metadata)
+    template = metadata.get("tokenizer.chat_template")
+    facts = {
+        "schema_version": 1,
+        "model": model,
+        "label": label,
+        "weights": weights,
+        "name": name,
+        "sha256": sha256,
+        "file": f"models/{weights}/{model}.gguf",
+        "file_bytes": header.file_bytes,
+        "tensor_bytes": tensor_bytes,
+        "embedding_bytes": names[EMBEDDING].bytes if EMBEDDING in names else None,
+        "streamed_bytes_per_token": streamed_bytes_per_token(tensors, metadata),
+        "kv_bytes_per_position": kv,
+        "parameters": parameters,
+        "bits_per_weight": 8 * tensor_bytes / parameters if parameters else None,
+        "tied_embedding": OUTPUT not in names,
+        "architecture": architecture,
+        "layers": metadata.get(f"{architecture}.block_count"),
+        "formats": formats(tensors),
+        "source": source,
+        "experts": experts(metadata),
+        "context_length": metadata.get(f"{architecture}.context_length"),
+        "chat_template_sha256": hashlib.sha256(template.encode()).hexdigest() if template else None,
+    }
+    return facts | ({"missing": missing} if missing else {})
+
+
+def streamed_bytes_per_token(tensors: tuple[Tensor, ...], metadata: dict[str, Any]) -> int:
+    """Bytes of weights read for one decoded token at batch 1.
+
+    All tensors, except: the token embedding where the output matrix is stored apart (then one row of it is read; where
+    it is tied, it *is* the output matrix and is read whole), and the share of expert tensors that are not used.
+    """
+    untied = any(t.name == OUTPUT for t in tensors)
+    routed = experts(metadata)
+    total = 0
+    for tensor in tensors:
+        if untied and tensor.name == EMBEDDING:
+            continue
+        if routed and "_exps." in tensor.name:
+            total += tensor.bytes * routed["used"] // routed["count"]
+        else:
+            total += tensor.bytes
+    return total
+
+
+def experts(metadata: dict[str, Any]) -> dict[str, int] | None:
+    """How many experts each layer has and uses per token; None for a dense model."""
+    architecture = metadata.get("general.architecture")
+    count, used = (metadata.get(f"{architecture}.{key}") for key in ("expert_count", "expert_used_count"))
+    return {"count": count, "used": used} if count and used else None
+
+
+def kv_bytes_per_position(metadata: dict[str, Any]) -> tuple[int | None, dict[str, str]]:
+    """f16 keys and values of one position over all layers: sum over layers of KV heads * (key + value length) * 2 B.
+
+    Returns (bytes, {}) or (None, {field: reason}) where that formula does not describe the model's cache.
+    """
+    architecture = metadata.get("general.architecture")
+
+    def value(key: str) -> Any:
+        return metadata.get(f"{architecture}.{key}")
+
+    for key, what in (
+        ("attention.kv_lora_rank", "compressed (latent) keys and values"),
+        ("attention.sliding_window", "a sliding window, so not every layer keeps every position"),
+        ("ssm.state_size", "a recurrent state of fixed size"),
+    ):
+        if value(key):
+            return None, {"kv_bytes_per_position": f"the cache of {architecture} has {what}"}
+    layers, heads = value("block_count"), value("attention.head_count")
+    if not (isinstance(layers, int) and isinstance(heads, int)):
+        return None, {"kv_bytes_per_position": "the file does not say its layers and heads as single numbers"}
+    kv_heads = value("attention.head_count_kv") or heads
+    per_layer = kv_heads if isinstance(kv_heads, list) else [kv_heads] * layers
+    head = (value("embedding_length") or 0) // heads
+    width = (value("attention.key_length") or head) + (value("attention.value_length") or head)
+    return sum(per_layer) * width * F16_BYTES, {}
+
+
+def formats(tensors: tuple[Tensor, ...]) -> dict[str, dict[str, int]]:
+    """Format histogram: name -> number of tensors, their bytes, their elements."""
+    found: dict[str, dict[str, int]] = {}
+    for tensor in tensors:
+        row = found.setdefault(tensor.format.name, {"tensors": 0, "bytes": 0, "elements": 0})
+        row["tensors"] += 1
+        row["bytes"] += tensor.bytes
+        row["elements"] += tensor.elements
+    return found
+
+
+def _refuse_parts(name: str, header: Header) -> None:
+    parts = header.metadata.get("split.count", 1)
+    if parts > 1:
+        raise Problem(f"{name}: one of {parts} parts of a model; join them first with llama-gguf-split --merge")
+    if not header.tensors:
+        raise Problem(f"{name}: a GGUF file without tensors (a vocabulary only), not a model")
