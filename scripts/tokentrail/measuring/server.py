@@ -123,9 +123,12 @@ class Session:
             "chat_template_sha256": sha256_text(template) if isinstance(template, str) else None,
         }
         self.server["model"] = {"id": entry.get("id"), "meta": entry.get("meta")}
-        # builds without a flag: ask in the prompt, but not a model whose template knows no thinking
-        if self.thinking["prompt_suffix"] and "think" in (template or "think"):
-            self._suffix = " " + self.thinking["prompt_suffix"]
+        self._suffix = self.suffix(template)
+
+    def suffix(self, template: str | None) -> str:
+        """What builds without a flag need in the prompt; a model whose template knows no thinking needs nothing."""
+        word = self.thinking["prompt_suffix"]
+        return f" {word}" if word and "think" in (template or "think") else ""
 
     def _send_all(self, child: Child) -> None:
         """Send the planned requests; each is recorded, whatever became of it, before a fault is raised."""
@@ -135,7 +138,7 @@ class Session:
             text = texts[planned["prompt"]] + self._suffix
             content = requests.body(text, planned["max_tokens"], case["model"]["id"])
             found = requests.exchange(self.port, requests.encode(self.port, content), self.limit_s)
-            problem = found.problem or refusal(found)
+            problem = found.problem or refusal(found) or ("the server is gone" if child.poll() is not None else None)
             self.requests.append(self._record(index, planned, content, found, problem))
             if problem:
                 status = child.poll()
