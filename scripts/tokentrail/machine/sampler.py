@@ -10,20 +10,9 @@ import select
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from tokentrail.machine import stamp
 from tokentrail.machine.gpu import Nvml
-
-# Read at the start and the end only: they do not change meanwhile, or are no concern of a sample.
-LEFT_OUT = ("gpu_limits", "gpu_reason", "on_battery", "rapl_uj")
-
-
-def sample(nvml: Nvml) -> dict[str, Any]:
-    """One line: `stamp.instant` without what does not change while a tool runs."""
-    state = stamp.instant(nvml)
-    state["cpu"].pop("governors")
-    return {name: value for name, value in state.items() if name not in LEFT_OUT}
 
 
 def main(file: Path, interval_s: float) -> None:
@@ -33,7 +22,7 @@ def main(file: Path, interval_s: float) -> None:
         print("ready", flush=True)
         due = time.monotonic()
         while True:
-            stream.write(json.dumps(sample(nvml), separators=(",", ":")) + "\n")
+            stream.write(json.dumps(stamp.sample(nvml), separators=(",", ":")) + "\n")
             stream.flush()
             due = max(due + interval_s, time.monotonic())
             if select.select([sys.stdin], [], [], max(0.0, due - time.monotonic()))[0]:

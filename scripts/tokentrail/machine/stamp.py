@@ -7,6 +7,7 @@ the client that times a request shares no interpreter lock with it. Times are of
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import statistics
@@ -29,9 +30,9 @@ RAPL = Path("/sys/class/powercap")
 GPU_QUANTITIES = ("power_w", "sm_mhz", "memory_mhz", "temperature_c", "utilisation_percent", "memory_used_bytes")
 
 
-def instant(nvml: Nvml) -> dict[str, Any]:
-    """Everything at one moment. Values that this machine does not tell are None."""
-    times, memory, swap = psutil.cpu_times(), psutil.virtual_memory(), psutil.swap_memory()
+def sample(nvml: Nvml) -> dict[str, Any]:
+    """What changes while a tool runs, read as cheaply as can be: five times a second beside a measurement."""
+    times = psutil.cpu_times()
     idle = times.idle + getattr(times, "iowait", 0.0)
     # guest time is part of user time already; counting it again would make busy exceed the clock
     total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
@@ -43,19 +44,25 @@ def instant(nvml: Nvml) -> dict[str, Any]:
             "steal_s": round(steal, 3),
             "load1": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
             "mhz": _frequencies(),
-            "governors": _governors(),
-            "cgroup": cgroup.throttling(),
         },
-        "memory": {
-            "total_bytes": memory.total,
-            "available_bytes": memory.available,
-            "swap_used_bytes": swap.used,
-            "swapped_in_bytes": swap.sin,
-            "swapped_out_bytes": swap.sout,
-        },
+        "memory": {"available_bytes": psutil.virtual_memory().available},
+        "gpus": nvml.sample(),
+    }
+
+
+def instant(nvml: Nvml) -> dict[str, Any]:
+    """Everything at one moment, before and after a process. Values that this machine does not tell are None."""
+    state, swap = sample(nvml), psutil.swap_memory()
+    state["cpu"] |= {"governors": _governors(), "cgroup": cgroup.throttling()}
+    state["memory"] |= {
+        "total_bytes": psutil.virtual_memory().total,
+        "swap_used_bytes": swap.used,
+        "swapped_in_bytes": swap.sin,
+        "swapped_out_bytes": swap.sout,
+    }
+    return state | {
         "on_battery": _on_battery(),
         "rapl_uj": _rapl(),
-        "gpus": nvml.sample(),
         "gpu_limits": nvml.limits(),
         "gpu_reason": nvml.reason,
     }
@@ -177,9 +184,16 @@ def _rapl_grown(before: dict[str, int] | None, after: dict[str, int] | None) -> 
     return {name: _grown(value, after.get(name)) for name, value in before.items()}
 
 
+@functools.cache
+def _frequency_files() -> list[Path]:
+    """One CPU in n, at most 8 of them: reading a frequency may interrupt the CPU it is of."""
+    found = sorted(CPUFREQ.glob("cpu[0-9]*/cpufreq/scaling_cur_freq"))
+    return found[:: max(1, -(-len(found) // 8))]
+
+
 def _frequencies() -> list[float] | None:
     found = []
-    for file in sorted(CPUFREQ.glob("cpu[0-9]*/cpufreq/scaling_cur_freq")):
+    for file in _frequency_files():
         with contextlib.suppress(OSError, ValueError):
             found.append(int(file.read_text()) / 1000)
     return found or None
