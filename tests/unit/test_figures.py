@@ -1,4 +1,4 @@
-"""Figures: drawn only from numbers that exist, the same bytes each time, safe with any text, named for screen readers."""
+"""Figures: drawn only from numbers that exist, the same bytes each time, safe with any text."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ TITLE_LINE, NOTE_LINE = 0.25, 0.165  # inches
 
 RC = {
     "axes.edgecolor": SOFT, "axes.facecolor": PAPER, "axes.labelcolor": SOFT, "axes.labelsize": 9.5,
-    "axes.linewidth": 0.8, "axes.unicode_minus": True, "figure.facecolor": PAPER, "font.family": ["DejaVu Sans"],
+    "axes.linewidth": 0.8, "axes.prop_cycle": matplotlib.cycler(color=[INK]),
+    "axes.unicode_minus": True, "figure.facecolor": PAPER, "font.family": ["DejaVu Sans"],
     "font.size": 10, "grid.color": FAINT, "grid.linewidth": 0.8, "lines.linewidth": 1.8, "savefig.facecolor": PAPER,
     "svg.fonttype": "none", "text.color": INK, "text.parse_math": False, "xtick.color": SOFT, "xtick.labelsize": 9,
     "ytick.color": SOFT, "ytick.labelsize": 9.5,

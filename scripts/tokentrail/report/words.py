@@ -11,7 +11,8 @@ def plain(value: float, digits: int = 6) -> str:
         return f"{int(value):,}"
     text = f"{value:.{digits}g}"
     if "e" in text:
-        return f"{value:,.{max(0, digits - 1 - int(text.split('e')[1]))}f}"
+        decimals = max(0, digits - 1 - int(text.split("e")[1]))
+        return f"{value:,.{decimals}f}".rstrip("0") if decimals else f"{value:,.0f}"
     return f"{value:,.{len(text.partition('.')[2])}f}"
 
 

@@ -1,0 +1,330 @@
+"""The page, its Markdown twin and its tables: what they say, and that no text from outside can break them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from page_runs import HOSTILE, PUBLISHED, made, reported
+
+from tokentrail import numbers
+from tokentrail.figures.data import load
+from tokentrail.report import headline, index, markdown, story, table, words
+from tokentrail.report.context import counterpart, gather
+from tokentrail.report.html import Buttons, script_json
+
+MEGABYTE = 1_000_000
+
+
+class Reader(HTMLParser):
+    """Collects a page's tags, ids, number buttons and JSON, as a browser's parser would see them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.json = ""
+        self._inside = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag == "script" and dict(attrs).get("type") == "application/json"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.json += data
+
+    def ids(self) -> list[str]:
+        return [attrs["id"] for _, attrs in self.tags if attrs.get("id")]
+
+    def numbers(self) -> list[str]:
+        return [attrs["data-number"] for tag, attrs in self.tags if tag == "button" and "data-number" in attrs]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Reports of the published run and of a hostile made one."""
+    root = tmp_path_factory.mktemp("site")
+    run = made(root / "results", hostile=True)
+    return {
+        "results": root / "results",
+        "reports": root / "reports",
+        "published": reported(PUBLISHED, root / "reports"),
+        "hostile": reported(run, root / "reports"),
+        "run": run,
+    }
+
+
+def page(site: dict[str, Path], name: str) -> str:
+    return (site[name] / "index.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["published", "hostile"])
+def test_every_number_has_a_button_an_anchor_and_a_trail(site: dict[str, Path], name: str) -> None:
+    """No number of numbers.json is without its door, and no button without its trail."""
+    reader = Reader(page(site, name))
+    run_dir = PUBLISHED if name == "published" else site["run"]
+    doc = json.loads((run_dir / "numbers.json").read_text())
+    shown = {number["id"]: number["shown"] for number in doc["numbers"]}
+    trails = json.loads(reader.json)["numbers"]
+
+    assert set(reader.numbers()) == set(shown) == set(trails)
+    assert {f"n-{number_id}" for number_id in shown} <= set(reader.ids())
+    assert {number_id: trail["shown"] for number_id, trail in trails.items()} == shown
+
+
+@pytest.mark.parametrize("name", ["published", "hostile"])
+def test_ids_are_unique_and_the_page_is_whole(site: dict[str, Path], name: str) -> None:
+    """One file under 2 MB, ids once each, nothing asked of any other host."""
+    text = page(site, name)
+    reader = Reader(text)
+    ids = reader.ids()
+    sources = [attrs.get("src") or "" for _, attrs in reader.tags]
+
+    assert len(text.encode()) < 2 * MEGABYTE
+    assert len(ids) == len(set(ids))
+    assert not any(sources)
+    assert not re.search(r"(?:src|href)=\"https?://", text)
+
+
+def test_hostile_text_adds_no_element(site: dict[str, Path]) -> None:
+    """The hostile page has no image, no handler, and just the two scripts of every page."""
+    reader = Reader(page(site, "hostile"))
+    handlers = [attrs for _, attrs in reader.tags if any(key.startswith("on") for key in attrs)]
+
+    assert not [tag for tag, _ in reader.tags if tag == "img"]
+    assert not handlers
+    assert len([tag for tag, _ in reader.tags if tag == "script"]) == 2
+
+
+def test_hostile_text_comes_through_whole(site: dict[str, Path]) -> None:
+    """Escaped, not dropped: the trail still holds the very text."""
+    trails = json.loads(Reader(page(site, "hostile")).json)
+
+    assert any(HOSTILE in case["title"] for case in trails["cases"].values())
+
+
+def test_hostile_markdown_is_inert(site: dict[str, Path]) -> None:
+    """No tag, no table cell, no code span of outside text survives in report.md."""
+    text = (site["hostile"] / "report.md").read_text()
+    bare = re.sub(r"<!--/?n(?::[^>]*)?-->|<br>", "", text)
+
+    assert "<img" not in text and "</script>" not in text
+    assert not re.search(r"<[a-z/]", bare)
+    assert "\u202e" in text  # kept: GitHub marks it
+
+
+def test_markdown_marks_every_number(site: dict[str, Path]) -> None:
+    """Each marked number is the text that its run shows; the published run's carry that run's name."""
+    own = {n["id"]: n["shown"] for n in json.loads((site["run"] / "numbers.json").read_text())["numbers"]}
+    other = {n["id"]: n["shown"] for n in json.loads((PUBLISHED / "numbers.json").read_text())["numbers"]}
+    marked = re.findall(r"<!--n:([^>]*?)-->(.*?)<!--/n-->", (site["hostile"] / "report.md").read_text())
+
+    assert len(marked) > 60
+    for place, text in marked:
+        run, _, number_id = place.rpartition("#")
+        assert text == (other if run else own)[number_id]
+        assert run in ("", "rtx4090/b12110-cuda/lesson")
+
+
+def test_markdown_tables_have_even_rows(site: dict[str, Path]) -> None:
+    """Every line of a table has as many cells as its head."""
+    for name in ("published", "hostile"):
+        cells = None
+        for line in (site[name] / "report.md").read_text().splitlines():
+            count = len(re.sub(r"\\\|", "", line).split("|")) if line.startswith("|") else None
+            assert cells is None or count in (None, cells), line
+            cells = count
+
+
+def test_stamps_stand_on_every_product(site: dict[str, Path]) -> None:
+    """Stand-in weights and transcription are said on the page and in the Markdown."""
+    assert "stand-in weights" in page(site, "hostile")
+    assert "stand-in weights" in (site["hostile"] / "report.md").read_text()
+    assert "transcribed from a published page" in page(site, "published")
+
+
+def test_published_run_stands_beside(site: dict[str, Path]) -> None:
+    """The run's page links published numbers into the published run's page, and that page has the anchors."""
+    links = re.findall(r'href="(\.\./[^"]*index\.html)#(n-[^"]+)"', page(site, "hostile"))
+    anchors = set(Reader(page(site, "published")).ids())
+
+    assert links
+    for target, anchor in links:
+        assert (site["hostile"] / target).resolve() == (site["published"] / "index.html").resolve()
+        assert anchor in anchors
+
+
+def test_csv_is_a_projection(site: dict[str, Path]) -> None:
+    """One line a number, in order, with value, interval and formula."""
+    rows = list(csv.DictReader(io.StringIO((site["published"] / "numbers.csv").read_text())))
+    doc = json.loads((PUBLISHED / "numbers.json").read_text())
+
+    assert [row["id"] for row in rows] == [number["id"] for number in doc["numbers"]]
+    assert all(row["formula"] and row["unit"] for row in rows)
+
+
+def test_csv_runs_nothing_in_a_spreadsheet() -> None:
+    """A text that begins like a formula is quoted."""
+    assert table.safe("=cmd()") == "'=cmd()"
+    assert table.safe(-1.5) == -1.5
+
+
+def test_rendering_twice_gives_the_same_bytes(site: dict[str, Path], tmp_path: Path) -> None:
+    """No time of now, no order of chance."""
+    again = reported(PUBLISHED, tmp_path)
+
+    for name in ("index.html", "report.md", "numbers.csv"):
+        assert (again / name).read_bytes() == (site["published"] / name).read_bytes()
+
+
+def test_a_page_without_figures_still_comes(tmp_path: Path) -> None:
+    """Where no figure was made the page says so and keeps its numbers."""
+    report = gather(PUBLISHED, tmp_path, None)
+
+    assert not any(step.figures for step in report.steps)
+    assert any(reason == "not made" for reason, _ in report.missing)
+
+
+def test_sentences_need_their_numbers() -> None:
+    """A sentence is left out where one of its numbers is missing; words and numbers keep their order."""
+    run = load(PUBLISHED)
+    told = story.words_of(run)
+
+    assert story.sentence("Wait {ttft-short}, {no-such-number}.", run, told) is None
+    pieces = story.sentence("On {=device} {ttft-short}.", run, told)
+    assert [p if isinstance(p, str) else p["id"] for p in pieces] == ["On ", "GPU", " ", "ttft-short", "."]
+
+
+def strings(value: object) -> list[str]:
+    """Every string in a nested value."""
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in strings(item)]
+    return [text for item in value for text in strings(item)] if isinstance(value, list) else [str(value)]
+
+
+def test_the_story_asks_only_for_numbers_that_are_defined() -> None:
+    """Every id in the story, for this run's models and device, is one that some definition can make."""
+    entries, told = story.load_story(), story.words_of(load(PUBLISHED))
+    direct = [*entries["headline"], *(q["number"] for q in [*entries["predictions"], *entries["comparison"]])]
+    inside = [m[1] for text in strings(entries) for m in story.PLACE.finditer(text) if not m[1].startswith("=")]
+    wanted = {re.sub(r"-steady$", "", story.full_id(i.rstrip("!"), told)) for i in [*direct, *inside]}
+    defined = [re.sub(r"\\\{[a-z_]+\\\}", "[a-z0-9.-]*", re.escape(d.id)) for d in numbers.REGISTRY]
+
+    assert {i for i in wanted if not any(re.fullmatch(pattern, i) for pattern in defined)} == set()
+
+
+def test_counterpart_follows_the_role() -> None:
+    """A number of another model stands beside the published one that plays its part, and is marked as such."""
+    published = load(PUBLISHED)
+    twin = dict(published.by_id["decode-rate-0.6b-gpu"], id="decode-rate-135m-cpu")
+    doc = {**published.doc, "numbers": [twin], "models": []}
+    run = type(published)(doc)
+
+    other, same = counterpart(run, published, "decode-rate-135m-cpu")
+    assert (other["id"], same) == ("decode-rate-0.6b-gpu", False)
+    assert counterpart(published, published, "ttft-short")[1] is True
+
+
+def test_predictions_are_answered_by_the_run() -> None:
+    """Five or six questions, each with the run's own number for an answer."""
+    run = load(PUBLISHED)
+    questions = story.predictions_of(run, story.words_of(run))
+
+    assert 5 <= len(questions) <= 6
+    assert all(q["low"] <= q["answer"] <= q["high"] for q in questions)
+
+
+def test_script_json_cannot_end_its_script() -> None:
+    """No character that means anything to an HTML parser is left, and the value comes back whole."""
+    text = str(script_json({"a": "</script><!--\u2028&"}))
+
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == {"a": "</script><!--\u2028&"}
+
+
+def test_buttons_carry_one_anchor_each() -> None:
+    """Only the first button of a number has the id that links point to."""
+    number = {"id": "a", "valid": True, "shown": '5 "s" <b>', "label": "A"}
+    buttons = Buttons()
+
+    assert 'id="n-a"' in buttons.number(number)
+    assert "id=" not in buttons.number(number).replace("data-number", "")
+    assert "&lt;b&gt;" in buttons.number(number)
+
+
+def test_markdown_text_is_escaped() -> None:
+    """Pipes, stars, brackets and tags are text."""
+    assert markdown.text("a|b *c* <d>\n[e]") == "a\\|b \\*c\\* &lt;d&gt; \\[e\\]"
+    assert markdown.fragment(" a  b ") == " a b "
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (35795.52, "35,795.5"),
+        (0.0071517, "0.0071517"),
+        (4671766528, "4,671,766,528"),
+        (1.2e-7, "0.00000012"),
+        (-3, "-3"),
+    ],
+)
+def test_plain_numbers_have_no_exponent(value: float, expected: str) -> None:
+    """Six digits, thousands separated, no powers of ten."""
+    assert words.plain(value) == expected
+
+
+def test_headline_in_a_log_is_plain(site: dict[str, Path]) -> None:
+    """Without a terminal: no colour, the page's path, what is missing and why."""
+    stream = io.StringIO()
+    headline.print_run(site["run"], stream)
+    text = stream.getvalue()
+
+    assert "\x1b" not in text
+    assert "page: reports/made/b1-cuda-00000000/lesson-stand-in/index.html" in text
+    assert "stand-in weights" in text and "not measured: " in text
+
+
+def test_headline_on_a_terminal_is_a_table(site: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a terminal: rich, and outside text is never taken for its markup."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    stream = Terminal()
+    headline.print_run(site["run"], stream)
+
+    assert "\x1b[" in stream.getvalue()
+
+
+def test_index_compares_all_runs(site: dict[str, Path]) -> None:
+    """Every run is a row that can be filtered, and its cells lead to its page."""
+    index.write_index([PUBLISHED, site["run"]], site["reports"])
+    text = (site["reports"] / "index.html").read_text()
+    reader = Reader(text)
+    rows = [attrs for tag, attrs in reader.tags if tag == "tr" and "data-machine" in attrs]
+
+    assert [row["data-machine"] for row in rows] == ["made", "rtx4090"]
+    assert {row["data-origin"] for row in rows} == {"measured", "transcribed"}
+    for target, anchor in re.findall(r'href="([^"#]+index\.html)#(n-[^"]+)"', text):
+        assert anchor in Reader((site["reports"] / target).read_text()).ids()
+    assert "<img" not in text
+    assert "(transcribed)" in (site["reports"] / "index.md").read_text()
+
+
+def test_index_of_one_run(tmp_path: Path) -> None:
+    """One run alone is a comparison too."""
+    index.write_index([PUBLISHED], tmp_path)
+
+    assert (tmp_path / "figures" / "runs-comparison.svg").exists()
