@@ -62,6 +62,10 @@ class Target:
         return options + [word for value in platforms for word in ("--platform", value)]
 
 
+# Snakemake requires it for the ILP scheduler only, which imports it when used; the profiles here use the greedy one.
+NOT_USED = {"pulp"}
+
+
 def locked(text: str) -> list[tuple[Requirement, str]]:
     """Requirements of a hash-pinned file, each with its text for pip without the marker."""
     joined = re.sub(r"\\\n\s*", " ", text)
@@ -89,7 +93,7 @@ def to_pack(
     packed = {}
     for requirement, line in requirements:
         name = canonicalize_name(requirement.name)
-        if requirement.marker and not requirement.marker.evaluate(target.markers()):
+        if name in NOT_USED or requirement.marker and not requirement.marker.evaluate(target.markers()):
             continue
         version = there.get(name)
         fits = version is not None and (not version or name not in ranges or ranges[name].contains(version))
