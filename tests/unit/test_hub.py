@@ -24,6 +24,12 @@ SHA256 = hashlib.sha256(BODY).hexdigest()
 SCRIPTS = Path(hub.__file__).parents[2]
 
 
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch):
+    """The library waits between its retries, up to half a minute in all; the retries stay, the waits go."""
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
+
+
 @pytest.fixture
 def served():
     with running(BODY) as one:

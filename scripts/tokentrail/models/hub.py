@@ -7,6 +7,7 @@ HF_TOKEN, HF_HUB_OFFLINE, HF_HOME); a token stays in that library. It checks siz
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -65,9 +66,14 @@ def pinned(model_id: str, source: dict[str, Any], lock: Path) -> dict[str, Any]:
 
 def learn(model_id: str, source: dict[str, Any], pin: dict[str, Any], lock: Path) -> None:
     """Add a model's commit, sha256 and bytes to the lock file, which is meant to be committed."""
-    known = jsonio.read_json(lock) if lock.exists() else {}
     entry = {**{key: source[key] for key in ("repo", "file", "revision")}, **pin}
-    jsonio.write_json(lock, {**known, model_id: entry})
+    folder = os.open(lock.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)  # two models may be fetched at once
+        known = jsonio.read_json(lock) if lock.exists() else {}
+        jsonio.write_json(lock, {**known, model_id: entry})
+    finally:
+        os.close(folder)
 
 
 def check(found: Path, pin: dict[str, Any], source: dict[str, Any], aside: Path) -> dict[str, Any]:
