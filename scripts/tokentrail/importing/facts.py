@@ -86,7 +86,7 @@ def _unknown(part: Part) -> dict[str, Any]:
                "layers")  # fmt: skip
     why = "the source prints only rounded sizes, and config/model_facts.yaml does not know this model"
     return {
-        "schema_version": 1, "model": slug, "label": slug, "weights": "file", "name": part.model_type, "file": "",
+        "schema_version": 1, "model": slug, "label": slug, "weights": "hub", "name": part.model_type, "file": "",
         **dict.fromkeys(nothing), "formats": {}, "missing": {k: why for k in (*nothing, "formats")},
         "source": {"printed": {k: v["text"] for k, v in (("size", part.size), ("params", part.params)) if v}},
     }  # fmt: skip

@@ -98,7 +98,7 @@ def _cases(campaign: str, parts: Sequence[Part], models: Sequence[Mapping[str, A
         role = _role(part, model, parts, models)
         like = by_role.get((part.tool, role), {})
         label = model["label"] if model else "model"
-        identifier = like.get("id") or f"{role}-{label}"
+        identifier = like.get("id") or (role if part.tool == "llama-server" else f"{role}-{label}")
         taken = {case["id"] for case in cases}
         if identifier in taken:
             identifier = next(f"{role}-{label}-{n}" for n in range(2, 1000) if f"{role}-{label}-{n}" not in taken)

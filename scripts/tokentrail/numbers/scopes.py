@@ -42,6 +42,7 @@ def contexts(records: Sequence[Evidence]) -> dict[str, list[Context]]:
         "ceiling": [_context(r, {"suffix": ""}) for r in records if r.document.get("ceiling_views")],
         "fit": list(_fits(tests)),
         "device-time": list(_device_time(records)),
+        "energy": [_context(r) for r in records if (r.document.get("telemetry") or {}).get("tokens")],
     }
 
 

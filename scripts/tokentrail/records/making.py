@@ -130,7 +130,7 @@ def _judge(record: Document, measurement: Mapping[str, Any], strict: bool) -> No
         record["reasons"] += reasons
         record["remarks"] += remarks
     if measurement["processes"]:
-        record["telemetry"] = telemetry.joined(measurement["processes"])
+        record["telemetry"] = telemetry.joined(measurement["processes"], record)
     record["reasons"] += checks.device(record, case) + checks.impossible_rates(record) + checks.other_model(record)
 
 

@@ -165,6 +165,18 @@ def _in_measurement(run_dir: Path, record: Mapping[str, Any], path: str, parts: 
             return
 
 
+def _telemetry(run_dir: Path, record: Mapping[str, Any], path: str, parts: list[str]) -> Iterator[Line]:
+    """The meter's line in measurement.json; the tokens are those of every result line or answer."""
+    if parts[-1] != "tokens":
+        yield from _in_measurement(run_dir, record, path, [{"gpu": "gpu_mj", "cpu": "rapl_uj"}[parts[-1]]])
+        return
+    for request in range(len(record.get("requests") or [])):
+        yield from _requests(run_dir, record, path, ["requests", str(request), "predicted_n"])
+    for line in _lines(run_dir, record, _stdouts(record)):
+        if found := _match(r'"samples_ns": ?\[[^\]]*\]|"n_kv": ?\d+', line["text"]):
+            yield _marked(line, found)
+
+
 def _lines(run_dir: Path, record: Mapping[str, Any], names: list[str]) -> Iterator[Line]:
     folder = Path(record["raw"]["file"]).parent
     for name in names:
@@ -210,5 +222,5 @@ def _marked(line: Line, value: str) -> Line:
 
 _FINDERS: dict[str, Callable[[Path, Mapping[str, Any], str, list[str]], Iterator[Line]]] = {
     "tests": _tests, "rows": _rows, "batches": _rows, "requests": _requests, "request_views": _requests,
-    "ceiling_views": _ceiling, "gpu_memory": _memory,
+    "ceiling_views": _ceiling, "gpu_memory": _memory, "telemetry": _telemetry,
 }  # fmt: skip

@@ -1,0 +1,178 @@
+"""Import: pasted tables become a run, columns found by name, what is missing said; malformed ones are refused."""
+
+from pathlib import Path
+
+import fixture_files
+import pytest
+
+from tokentrail import jsonio, numbers
+from tokentrail.importing import import_run
+from tokentrail.problems import Problem
+from tokentrail.records import whole_run
+
+ROOT = Path(__file__).resolve().parents[2]
+PUBLISHED = ROOT / "results" / "rtx4090" / "b12110-cuda" / "lesson"
+RUN = {"machine": "rtx4090", "engine": "b12110-cuda", "campaign": "lesson"}
+
+
+def put(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def derived(run_dir):
+    whole_run.write(run_dir)
+    return {n["id"]: n for n in numbers.derive(run_dir)["numbers"]}
+
+
+def test_published_run_comes_out_as_committed(tmp_path):
+    """From its raw files alone, import, records and numbers give the committed bytes."""
+    raw = PUBLISHED / "raw"
+    names = ("serve-small", "request-short", "bench-small", "bench-small-cpu", "batched-small", "bench-big")
+    files = [next(p for p in (raw / n / "transcribed").iterdir() if p.name != "measurement.json") for n in names]
+    title = jsonio.read_json(PUBLISHED / "plan.json")["title"]
+    made = import_run(RUN, files, tmp_path, raw / "host.yaml", raw / "commands.yaml", title, 5)
+    whole_run.write(made)
+
+    for path in sorted((PUBLISHED / "records").iterdir()):
+        assert (made / "records" / path.name).read_text() == path.read_text(), path.name
+    assert jsonio.dumps(numbers.derive(made)) == (PUBLISHED / "numbers.json").read_text()
+
+
+def test_table_of_an_issue_becomes_a_run(tmp_path):
+    """llama-bench's table with a depth column value: ids carry the depth, the model is known by name and sizes."""
+    file = put(tmp_path, "paste.md", fixture_files.case("a18", "new.md"))
+    run_dir = import_run({**RUN, "engine": "b7653", "campaign": "paste"}, [file], tmp_path / "results")
+    found = derived(run_dir)
+
+    assert found["prefill-rate-8b-gpu"]["value"] == 7340.20
+    assert found["decode-rate-8b-gpu"]["value"] == 116.71
+    assert found["decode-rate-8b-gpu"]["interval"]["low"] == pytest.approx(116.705)
+    assert found["decode-bandwidth-8b-gpu-complete"]["value"] == pytest.approx(
+        116.71 * (4671766528 + 147456 * 4160) / 1e9
+    )
+
+
+def test_unknown_model_keeps_its_name_and_says_what_is_missing(tmp_path):
+    """An old table of a model that config/ does not know: rates yes, bandwidth no, with the reason."""
+    file = put(tmp_path, "old.md", fixture_files.case("a18", "old.md"))
+    run_dir = import_run({**RUN, "campaign": "old"}, [file], tmp_path / "results")
+    whole_run.write(run_dir)
+    document = numbers.derive(run_dir)
+    absent = {e["id"]: e["reason"] for e in document["not_measured"]}
+
+    assert any(n["id"] == "prefill-rate-llama-7b-mostly-q4-0-cpu" and n["value"] == 32.29 for n in document["numbers"])
+    assert "does not know this model" in absent["weights-llama-7b-mostly-q4-0"]
+
+
+def test_batched_table_becomes_a_run(tmp_path):
+    """batched-bench's table names no model: its rates are numbers, what needs the model is not."""
+    file = put(tmp_path, "batched.txt", fixture_files.case("c09", "batched.txt"))
+    found = derived(import_run({**RUN, "campaign": "batched"}, [file], tmp_path / "results"))
+
+    assert found["batched-rate-2"]["value"] == 68.57
+    assert "batch-bandwidth-2" not in found
+
+
+def test_jsonl_keeps_its_samples(tmp_path):
+    """Pasted JSON lines have samples, so the run has a steady view."""
+    file = put(tmp_path, "bench.jsonl", fixture_files.case("a01", "bench.jsonl"))
+    found = derived(import_run({**RUN, "campaign": "lines"}, [file], tmp_path / "results"))
+
+    assert any(identifier.endswith("-steady") for identifier in found)
+
+
+def test_raw_files_stay_verbatim(tmp_path):
+    """What was pasted lies in the run byte by byte."""
+    text = fixture_files.case("a18", "new.md")
+    run_dir = import_run({**RUN, "campaign": "paste"}, [put(tmp_path, "paste.md", text)], tmp_path / "results")
+
+    assert next(run_dir.rglob("paste.md")).read_bytes() == text
+
+
+def test_same_import_twice_changes_nothing(tmp_path):
+    """An identical import is no conflict."""
+    file = put(tmp_path, "paste.md", fixture_files.case("a18", "new.md"))
+    first = import_run({**RUN, "campaign": "paste"}, [file], tmp_path / "results")
+
+    assert import_run({**RUN, "campaign": "paste"}, [file], tmp_path / "results") == first
+
+
+def test_taken_folder_is_refused(tmp_path):
+    """Another paste under the same names: refused, and the first one stays."""
+    file = put(tmp_path, "paste.md", fixture_files.case("a18", "new.md"))
+    run_dir = import_run({**RUN, "campaign": "paste"}, [file], tmp_path / "results")
+    before = (run_dir / "plan.json").read_text()
+    file.write_text(file.read_text().replace("116.71", "117.71"))
+
+    with pytest.raises(Problem, match="taken by another run"):
+        import_run({**RUN, "campaign": "paste"}, [file], tmp_path / "results")
+    assert (run_dir / "plan.json").read_text() == before
+
+
+TABLE = "| model | size | params | backend | ngl | test | t/s |\n| - | - | - | - | - | - | - |\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("empty.md", "", "is empty"),
+        ("prose.md", "my card is fast\n", "no result|measured nothing|not JSON"),
+        ("ragged.md", TABLE + "| m | 4.68 GiB | 8.19 B | CUDA | pp512 | 1.00 ± 0.1 |\n", "cells"),
+        ("rate.md", TABLE + "| m | 4.68 GiB | 8.19 B | CUDA | 99 | pp512 | fast |\n", "test (with|and) its rate"),
+        ("test.md", TABLE + "| m | 4.68 GiB | 8.19 B | CUDA | 99 | quick | 1.00 ± 0.1 |\n", "test (with|and) its rate"),
+        ("requests.yaml", "requests: 3\n", "requests file"),
+        ("requests.yaml", "requests:\n  - {case: other, prompt_n: 3}\n", "must begin with"),
+        ("gpu.csv", "name, memory.used [MiB]\nX, 3 MiB\n", "needs the columns"),
+        ("gpu.csv", "name, memory.used [MiB], memory.total [MiB]\nX, many, 3 MiB\n", "whole number of MiB"),
+        ("table.sql", "CREATE TABLE test (a);\n", "SQL"),
+    ],
+)
+def test_malformed_source_is_refused(tmp_path, name, text, expected):
+    """One sentence that names the file and the fault; nothing is written."""
+    with pytest.raises(Problem, match=expected) as refused:
+        import_run({**RUN, "campaign": "bad"}, [put(tmp_path, name, text)], tmp_path / "results")
+
+    assert name in str(refused.value)
+    assert not (tmp_path / "results").exists()
+
+
+def test_contradicting_prints_make_the_record_invalid(tmp_path):
+    """A prompt time and a rate that cannot both be true: said, not averaged."""
+    text = (
+        "server: {model: qwen3-0.6b-q8_0}\nrequests:\n  - {case: request-short, prompt_n: 36, prompt_s: 0.038, "
+        "prompt_tokens_per_s: 500, client_ttft_s: 0.07}\n"
+    )
+    run_dir = import_run({**RUN, "campaign": "bad"}, [put(tmp_path, "requests.yaml", text)], tmp_path / "results")
+    whole_run.write(run_dir)
+    record = jsonio.read_json(run_dir / "records" / "request-short.json")
+
+    assert [reason["code"] for reason in record["reasons"]] == ["prints-contradict"]
+
+
+def test_two_builds_are_two_runs(tmp_path):
+    """Tables of different builds do not make one run."""
+    one = put(tmp_path, "one.md", fixture_files.case("a18", "new.md"))
+    two = put(tmp_path, "two.md", fixture_files.case_text("a18", "new.md").replace("7653", "7654"))
+
+    with pytest.raises(Problem, match="different builds"):
+        import_run({**RUN, "campaign": "two"}, [one, two], tmp_path / "results")
+
+
+def test_unknown_host_key_is_refused(tmp_path):
+    """A misspelt host fact is named, with what is allowed."""
+    file = put(tmp_path, "paste.md", fixture_files.case("a18", "new.md"))
+    host = put(tmp_path, "host.yaml", "gpuu: RTX\n")
+
+    with pytest.raises(Problem, match=r"gpuu.*did you mean 'gpu'"):
+        import_run({**RUN, "campaign": "paste"}, [file], tmp_path / "results", host)
+
+
+def test_printed_request_is_narrowed_by_all_its_prints():
+    """2,491 tokens at 37,023 tokens/s: 67.282 to 67.284 ms, though the time alone is printed as 0.067 s."""
+    record = jsonio.read_json(PUBLISHED / "records" / "request-long.json")
+    interval = record["request_views"]["request-long"]["prompt_ms"]["as_published"]["interval"]
+
+    assert interval["low"] == pytest.approx(2491e3 / 37023.5)
+    assert interval["high"] == pytest.approx(2491e3 / 37022.5)
