@@ -32,7 +32,7 @@ __device__ unsigned long long add(uint4 v) {
     return static_cast<unsigned long long>(v.x) + v.y + v.z + v.w;
 }
 
-__global__ void read(const uint4 *__restrict__ data, std::size_t n, unsigned long long *total) {
+__global__ void sum_all(const uint4 *__restrict__ data, std::size_t n, unsigned long long *total) {
     const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
     std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
     unsigned long long sums[kUnroll] = {};
@@ -72,7 +72,7 @@ int main(int argc, char **argv) {
     int device = 0, processors = 0, resident = 0;
     CHECK(cudaGetDevice(&device));
     CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
-    CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, read, kThreads, 0));
+    CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, sum_all, kThreads, 0));
     const int blocks = processors * resident;
     uint4 *data = nullptr;
     unsigned long long *total = nullptr;
@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
     CHECK(cudaEventCreate(&end));
     for (unsigned r = 0; r < repetitions; ++r) {
         CHECK(cudaEventRecord(begin));
-        read<<<blocks, kThreads>>>(data, n, total);
+        sum_all<<<blocks, kThreads>>>(data, n, total);
         CHECK(cudaEventRecord(end));
         CHECK(cudaEventSynchronize(end));
         float ms = 0;

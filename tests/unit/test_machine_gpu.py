@@ -123,6 +123,17 @@ def test_no_nvml(monkeypatch: pytest.MonkeyPatch, code: int, words: str) -> None
     assert nvml.facts() == nvml.sample() == nvml.memory() == []
     assert nvml.driver() is None
     assert words in nvml.reason
+    assert nvml.broken == (code == 18)
+
+
+def test_one_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With several GPUs only the first is measured and watched; who uses the others does not matter."""
+    nvml = opened(monkeypatch, nvmlDeviceGetCount=lambda: 4)
+
+    assert len(nvml.facts()) == 4
+    assert [gpu["index"] for gpu in nvml.sample()] == [0]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
+    assert [gpu["index"] for gpu in nvml.sample()] == [2]
 
 
 def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,22 @@ def test_missing_model(folder: Path) -> None:
     assert "no network for m" in found["problem"]
 
 
+def test_driver_that_cannot_work(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused before the tool runs: it would go on with the CPU and end with status 0."""
+
+    class Broken(job.Nvml):
+        def __init__(self) -> None:
+            super().__init__()
+            self.reason, self.broken, self._handles = "versions differ; reboot", True, []
+
+    monkeypatch.setattr(job, "Nvml", Broken)
+
+    found, _, _ = measure(folder, case("llama-bench", device="gpu"))
+
+    assert "versions differ; reboot" in found["problem"]
+    assert found["processes"] == []
+
+
 def test_measured_once(folder: Path) -> None:
     """A second run refuses; the first measurement stays byte for byte."""
     _, files, _ = measure(folder, case("llama-bench"))

@@ -12,6 +12,9 @@ from typing import Any
 
 from tokentrail.jsonio import sha256_text
 
+# CUDA_VISIBLE_DEVICES where there are several GPUs and the user chose none: a run is of one GPU, as its data sheet is.
+ONE_OF_MANY = "0"
+
 # Bits of nvmlDeviceGetCurrentClocksEventReasons (nvml.h). "gpu-idle" says nothing about a measurement.
 THROTTLE = {
     0x1: "gpu-idle",
@@ -56,6 +59,8 @@ class Nvml:
 
     def __init__(self) -> None:
         self.reason: str | None = None
+        # a driver that is there but cannot work: llama.cpp would go on with the CPU and say nothing
+        self.broken = False
         self._handles: list[Any] = []
         try:
             import pynvml
@@ -68,6 +73,10 @@ class Nvml:
             self._handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
         except pynvml.NVMLError as error:
             self.reason = _why(pynvml, error)
+            self.broken = getattr(error, "value", None) not in (
+                pynvml.NVML_ERROR_LIBRARY_NOT_FOUND,
+                pynvml.NVML_ERROR_DRIVER_NOT_LOADED,
+            )
         if not self._handles and self.reason is None:
             self.reason = "NVML lists no GPU"
 
@@ -81,9 +90,10 @@ class Nvml:
         return self._try(lambda n: _str(n.nvmlSystemGetDriverVersion())) if self.count else None
 
     def chosen(self) -> list[int]:
-        """The GPUs that a CUDA program started now would see."""
+        """The GPUs that the tools see: those the user chose, else the first one (see measuring.environment)."""
         uuids = [self._uuid(handle) or "" for handle in self._handles]
-        return visible(list(range(self.count)), uuids, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        setting = os.environ.get("CUDA_VISIBLE_DEVICES", ONE_OF_MANY if self.count > 1 else None)
+        return visible(list(range(self.count)), uuids, setting)
 
     def facts(self) -> list[dict[str, Any]]:
         """One entry (schema `machine`, gpus) per GPU; the UUID only as its SHA-256."""

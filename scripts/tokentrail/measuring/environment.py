@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tokentrail.machine.gpu import ONE_OF_MANY
+
 # Snakemake sets these to its own thread count for every job; the tools' -t decides, and OpenMP must not undo it.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -45,7 +47,7 @@ def of(user: Mapping[str, str], gpus: int, library_folder: str | None) -> tuple[
     if gpus:
         # indices then mean the same to CUDA, NVML and nvidia-smi
         chosen["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
-        chosen["CUDA_VISIBLE_DEVICES"] = user.get("CUDA_VISIBLE_DEVICES", "0" if gpus > 1 else "")
+        chosen["CUDA_VISIBLE_DEVICES"] = user.get("CUDA_VISIBLE_DEVICES", ONE_OF_MANY if gpus > 1 else "")
         if not chosen["CUDA_VISIBLE_DEVICES"] and "CUDA_VISIBLE_DEVICES" not in user:
             del chosen["CUDA_VISIBLE_DEVICES"]
     recorded.update(chosen)

@@ -182,7 +182,11 @@ def run(tool: str, measure: Callable[[Job], None], given: argparse.Namespace) ->
         samples = raw.folder / "samples.jsonl"
         problem = None
         try:
+            if case["device"] == "gpu" and job.nvml.broken:
+                raise Problem(f"the GPU cannot be used: {job.nvml.reason}")
             job.model = _model_facts(case, resources)
+            if case["device"] == "gpu" and job.nvml.broken:
+                raise Problem(f"the GPU cannot be used: {job.nvml.reason}")
             job.model = _model_facts(case, resources)
             with stamp.sampler(samples) as job.sampler:
                 measure(job)
