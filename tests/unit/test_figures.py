@@ -17,6 +17,7 @@ from tokentrail.figures.lines import draw_lines
 from tokentrail.figures.palette import COLOURS, DARK
 from tokentrail.figures.save import finish_svg
 from tokentrail.figures.style import canvas, error_note, shorten
+from tokentrail.report.story import TEMPLATES
 from tokentrail.report.svg import inline
 
 LESSON = ["request-timeline", "ms-per-token", "prefill-decode", "gpu-cpu", "batching", "bandwidth-share"]
@@ -136,9 +137,11 @@ def contrast(one: str, two: str) -> float:
 
 @pytest.mark.parametrize("palette", [COLOURS, DARK], ids=["light", "dark"])
 def test_colours_that_carry_text_are_readable(palette: dict[str, str]) -> None:
-    """Every colour used for words has 4.5:1 on its paper."""
+    """Every colour used for words has 4.5:1 on a figure's paper and on the page around it."""
+    around = "#f7f6f2" if palette is COLOURS else "#14171b"
+    assert f"--page:{around}" in (TEMPLATES / "page.css").read_text()
     for name in ("prefill", "decode", "gpu", "cpu", "published", "warm", "limit", "ink", "soft"):
-        assert contrast(palette[name], palette["paper"]) >= 4.5, name
+        assert min(contrast(palette[name], paper) for paper in (palette["paper"], around)) >= 4.5, name
 
 
 def test_a_missing_number_is_named_with_its_reason() -> None:

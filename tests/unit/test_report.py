@@ -119,7 +119,7 @@ def test_hostile_markdown_is_inert(site: dict[str, Path]) -> None:
 
     assert "<img" not in text and "</script>" not in text
     assert not re.search(r"<[a-z/]", bare)
-    assert "\u202e" in text  # kept: GitHub marks it
+    assert "\u202e" not in text  # would turn the rest of the paragraph around
 
 
 def test_markdown_marks_every_number(site: dict[str, Path]) -> None:
@@ -202,6 +202,29 @@ def test_sentences_need_their_numbers() -> None:
     assert story.sentence("Wait {ttft-short}, {no-such-number}.", run, told) is None
     pieces = story.sentence("On {=device} {ttft-short}.", run, told)
     assert [p if isinstance(p, str) else p["id"] for p in pieces] == ["On ", "GPU", " ", "ttft-short", "."]
+
+
+def test_conditions_hold_only_with_numbers() -> None:
+    """A conditional sentence needs both sides, and the left one larger."""
+    run = load(PUBLISHED)
+    told = story.words_of(run)
+
+    assert story.holds("decode-rate-$small-gpu > 100", run, told)
+    assert story.holds("prefill-rate-$small-gpu! > decode-rate-$small-gpu", run, told)
+    assert not story.holds("decode-rate-$small-gpu > 1000", run, told)
+    assert not story.holds("no-such-number > 1", run, told)
+
+
+def test_a_step_without_numbers_says_why(tmp_path: Path) -> None:
+    """A skipped step keeps its place in the story, with the plan's reason."""
+    published = load(PUBLISHED)
+    bare = type(published)({**published.doc, "numbers": []})
+    skipped = [{"id": "x", "step": "5", "title": "t", "reason": "no GPU here"}]
+    steps = {step.step: step for step in story.steps_of(bare, set(), story.words_of(bare), skipped)}
+
+    assert steps["5"].sentences == [["Not in this run: no GPU here."]]
+    assert steps["6"].sentences == [["Not in this run."]]
+    assert "cost" not in steps
 
 
 def strings(value: object) -> list[str]:

@@ -40,10 +40,10 @@ def draw(run: RunData) -> Drawing:
         raise NotDrawn(run.why_missing("batched-rate-1"))
     each = [(1, total[0][1]), *each] if each and total[0][0] == 1 and each[0][0] != 1 else each
     users = total[-1][0]
-    gain, loss = run.best(f"batching-gain-{users}"), run.best(f"slowdown-per-user-{users}")
+    gain = run.best(f"batching-gain-{users}")
     title = (
-        f"{users} users together got {gain['shown']} the tokens; each waited {loss['shown']} as long"
-        if gain and loss
+        f"{users} users together got {gain['shown']} the tokens; each {each[-1][1]['shown']}, not {each[0][1]['shown']}"
+        if gain and len(each) > 1
         else f"One user got {total[0][1]['shown']}; {users} together {total[-1][1]['shown']}"
     )
     numbers = [n for _, n in [*total, *each]]

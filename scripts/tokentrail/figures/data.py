@@ -89,7 +89,13 @@ class RunData:
     def model_name(self, label: str) -> str:
         """The model's name for readers, from its facts; the label itself where there are none."""
         facts = [*(self.doc.get("models") or []), *(r["model"] for r in self.records if r.get("model"))]
-        return next((f["name"] for f in facts if f["label"] == label), label)
+        return one_line(next((f["name"] for f in facts if f["label"] == label), label))
+
+
+def one_line(text: str, limit: int = 40) -> str:
+    """Outside text fit for a sentence or a title: one line, cut at its limit, nothing that reorders what follows."""
+    clean = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text.split()))
+    return clean if len(clean) <= limit else clean[: limit - 1].rstrip() + "…"
 
 
 def load(run_dir: Path) -> RunData:

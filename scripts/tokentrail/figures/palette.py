@@ -8,12 +8,12 @@ from __future__ import annotations
 
 COLOURS: dict[str, str] = {
     "prefill": "#0b66a8",
-    "decode": "#c2500a",
+    "decode": "#b44708",
     "gpu": "#04785a",
     "cpu": "#8a4a80",
-    "published": "#6a737d",
+    "published": "#606974",
     "cold": "#2b8fd0",
-    "warm": "#94680a",
+    "warm": "#8a6108",
     "other": "#b9c0c7",
     "limit": "#4a4f57",
     "ink": "#1d2026",

@@ -26,11 +26,14 @@ def draw(rows: Sequence[Row]) -> Drawing:
     figure, (ax,) = canvas(None, title, [0.82 * len(ordered) + 0.3], notes, left=1.95, right=0.45)
     for y, (run, _, prefill, decode) in enumerate(ordered):
         ax.plot([decode["value"], prefill["value"]], [y, y], color=COLOURS["other"], linewidth=3, zorder=1)
-        for number, half in ((prefill, "prefill"), (decode, "decode")):
+        close = prefill["value"] < 14 * decode["value"]  # then the labels stand outside, not over each other
+        for number, half, side in ((prefill, "prefill", "left"), (decode, "decode", "right")):
             face = COLOURS["paper"] if run.doc["weights"] == "stand-in" else COLOURS[half]
             ax.plot([number["value"]], [y], "o", color=COLOURS[half], markerfacecolor=face, markersize=9, zorder=4)
             error_bar(ax, number, y, COLOURS[half])
-            label(ax, number["value"], y, number["shown"], COLOURS[half], dy=14, size=8.5)
+            label(
+                ax, number["value"], y, number["shown"], COLOURS[half], dy=14, size=8.5, ha=side if close else "center"
+            )
     low, high = min(r[3]["value"] for r in ordered), max(r[2]["value"] for r in ordered)
     ax.set(xscale="log", xlim=(low / 3, high * 3.5), ylim=(len(ordered) - 0.45, -0.8), yticks=range(len(ordered)))
     ax.set_yticklabels([row_name(run, model) for run, model, *_ in ordered], size=8.5)

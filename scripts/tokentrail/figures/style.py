@@ -15,7 +15,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tokentrail.figures.data import Number, RunData
+from tokentrail.figures.data import Number, RunData, one_line
 from tokentrail.figures.palette import COLOURS
 
 INK, SOFT, FAINT, PAPER = COLOURS["ink"], COLOURS["soft"], COLOURS["faint"], COLOURS["paper"]
@@ -118,8 +118,7 @@ def view_note(numbers: Sequence[Number]) -> str:
 
 def shorten(text: str, limit: int = 28) -> str:
     """A name that fits beside a plot, one line, cut with an ellipsis."""
-    clean = " ".join(text.split())
-    return clean if len(clean) <= limit else clean[: limit - 1].rstrip() + "…"
+    return one_line(text, limit)
 
 
 def label(ax: Axes, x: float, y: float, text: str, colour: str = INK, dx: float = 0, dy: float = 0, **how: Any) -> None:

@@ -67,7 +67,10 @@ def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Repo
         published = None
     figures = read_figures(figures_dir)
     words = story.words_of(run)
-    steps = story.steps_of(run, {name for name, figure in figures.items() if figure.drawn}, words)
+    plan = optional(run_dir / "plan.json")
+    steps = story.steps_of(
+        run, {name for name, figure in figures.items() if figure.drawn}, words, plan.get("skipped", [])
+    )
     ledger = optional(run_dir / "claims.json")
     claimed = {claim["id"] for claim in ledger.get("claims", [])}
     tables = {step.step: table(run, published, step.step, claimed) for step in steps}
@@ -85,7 +88,7 @@ def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Repo
         missing=gaps,
         follows=follows,
         ledger=ledger,
-        plan=optional(run_dir / "plan.json"),
+        plan=plan,
     )
 
 

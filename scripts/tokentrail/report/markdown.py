@@ -21,8 +21,8 @@ def text(value: object) -> str:
 
 
 def fragment(value: str) -> str:
-    """A piece of a sentence: as `text`, blanks at its ends kept."""
-    line = re.sub(r"\s+", " ", value)
+    """A piece of a sentence: as `text`, blanks at its ends kept. Characters that reorder or control become �."""
+    line = "".join(c if c.isprintable() else "\ufffd" for c in re.sub(r"\s+", " ", value))
     return _SPECIAL.sub(lambda m: {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(m[1], "\\" + m[1]), line)
 
 

@@ -73,27 +73,61 @@ def sentence(text: str, run: RunData, words: Words) -> Sentence | None:
         if match[1].startswith("="):
             pieces.append(words.names[match[1][1:]])
             continue
-        number_id = full_id(match[1].rstrip("!"), words)
-        number = run.exact(number_id) if match[1].endswith("!") else run.best(number_id)
+        number = pick(match[1], run, words)
         if number is None:
             return None
         pieces.append(number)
     return [*(piece for piece in pieces if piece), *([text[end:]] if text[end:] else [])]
 
 
-def steps_of(run: RunData, drawn: set[str], words: Words) -> list[Step]:
-    """The story's steps for this run; steps it has nothing for are left out where the story says so."""
+def said(items: list[Any], run: RunData, words: Words) -> list[Sentence]:
+    """The sentences of a list that this run can say: strings, or {say, only_if} with a condition on numbers."""
+    found = []
+    for item in items:
+        text, condition = (item, None) if isinstance(item, str) else (item["say"], item["only_if"])
+        pieces = sentence(text, run, words) if condition is None or holds(condition, run, words) else None
+        if pieces:
+            found.append(pieces)
+    return found
+
+
+def holds(condition: str, run: RunData, words: Words) -> bool:
+    """`left > right`, each an id of the story or a plain number; False where a number is missing."""
+    sides = [side.strip() for side in condition.split(">")]
+    values = [float(side) if re.fullmatch(r"[\d.]+", side) else value_of(side, run, words) for side in sides]
+    return None not in values and values[0] > values[1]
+
+
+def value_of(name: str, run: RunData, words: Words) -> float | None:
+    """The value that an id of the story means in this run."""
+    number = pick(name, run, words)
+    return number["value"] if number else None
+
+
+def pick(name: str, run: RunData, words: Words) -> Number | None:
+    """The number an id of the story means: `id` its best view, `id!` just that one."""
+    number_id = full_id(name.rstrip("!"), words)
+    return run.exact(number_id) if name.endswith("!") else run.best(number_id)
+
+
+def steps_of(run: RunData, drawn: set[str], words: Words, skipped: list[dict[str, Any]]) -> list[Step]:
+    """The story's steps for this run; steps it has nothing for are left out where the story says so.
+
+    `skipped` are the plan's cases that were left out: a step without any number says why.
+    """
     steps = []
     for entry in load_story()["steps"]:
         if any(run.best(full_id(number_id, words)) is None for number_id in entry.get("needs", [])):
             continue
-        said = [s for s in (sentence(text, run, words) for text in entry["says"]) if s]
+        sentences = said(entry["says"], run, words)
         figures = [name for name in entry.get("figures", []) if name in drawn]
-        if (entry.get("needs_figure") and not figures) or (entry.get("needs_number") and not said):
+        if (entry.get("needs_figure") and not figures) or (entry.get("needs_number") and not sentences):
             continue
-        if not any(isinstance(piece, dict) for s in said for piece in s):
-            said = [[text] for text in entry.get("otherwise", [])]
-        steps.append(Step(entry["step"], entry["title"], entry["question"], said, figures))
+        if not any(isinstance(piece, dict) for pieces in sentences for piece in pieces):
+            reasons = [case["reason"] for case in skipped if case["step"] == entry["step"]]
+            absent = [f"Not in this run: {reason}." for reason in dict.fromkeys(reasons)]
+            sentences = [[text] for text in absent or entry.get("otherwise", ["Not in this run."])]
+        steps.append(Step(entry["step"], entry["title"], entry["question"], sentences, figures))
     return steps
 
 
@@ -111,7 +145,7 @@ def predictions_of(run: RunData, words: Words, most: int = 6) -> list[dict[str, 
 
 def hides_of(run: RunData, words: Words) -> list[Sentence]:
     """What a printed table hides, as far as this run's numbers show it."""
-    return [s for s in (sentence(text, run, words) for text in load_story()["hides"]) if s]
+    return said(load_story()["hides"], run, words)
 
 
 def headline_of(run: RunData, words: Words) -> list[Number]:
