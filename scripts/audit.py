@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import difflib
 import json
 import sys
@@ -66,9 +67,10 @@ def everything(given: argparse.Namespace) -> bool:
     runs = stored_runs(given.results, given.run)
     checked = [audit.check_run(given.results / run, given.results) for run in runs]
     root = (given.texts or ROOT).resolve()
+    claims = config.read_yaml(config.CONFIG / "claims.yaml", "claims")
     paths = {run: given.results / run / "numbers.json" for run in stored_runs(given.results, None)}
     documents = {run: document for run, path in paths.items() if (document := _readable(path))}
-    lint = audit.check_texts(root, texts.project_texts(root), documents)
+    lint = audit.check_texts(root, texts.project_texts(root), documents, claims["claims"])
     holds = not lint and not any(run["faults"] for run in checked)
     if given.json:
         print(json.dumps({"runs": checked, "texts": lint, "holds": holds}, indent=1, ensure_ascii=False))
@@ -103,8 +105,11 @@ def _faults(results: Path, run: str) -> list[dict[str, Any]]:
 def _readable(path: Path) -> dict[str, Any] | None:
     """numbers.json for the texts; where it cannot be read, its run's own check says so."""
     try:
-        return jsonio.read_json(path, "numbers")
-    except Problem:
+        document = jsonio.read_json(path, "numbers")
+        with (path.parent / "measurements.csv").open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        return document | {"samples": [(float(row["value"]), row["unit"]) for row in rows if row["value"]]}
+    except (Problem, OSError, ValueError, KeyError):
         return None
 
 

@@ -1,4 +1,4 @@
-"""The ledger: each published claim against its evidence, conventions named, nothing widened; patterns on any machine."""
+"""The ledger: published claims against their evidence, conventions named, nothing widened; patterns anywhere."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def test_claim_is_bound_to_a_number_of_its_id(published, identifier):
 
 
 def test_evidence_is_no_wider_than_the_claim(ledger):
-    """No claim passes because its evidence could mean anything: only one ratio of coarse prints is wider than its claim."""
+    """No claim passes because its evidence could mean anything: one ratio of coarse prints is wider than it."""
     wide = {
         e["id"]
         for e in ledger["claims"]

@@ -74,6 +74,14 @@ def test_share_of_the_measured_ceiling(made):
     )
 
 
+def test_a_cpu_is_not_held_against_the_gpus_ceiling(made):
+    """The ceiling was read on the GPU: the CPU's share of it is not measured."""
+    document = jsonio.read_json(made[0] / "numbers.json")
+    absent = {entry["id"]: entry["reason"] for entry in document["not_measured"]}
+
+    assert "read-ceiling-cpu" in absent["decode-bandwidth-share-0.6b-cpu-of-ceiling"]
+
+
 def test_batching_leaves_the_cold_row_out(made):
     """One user's steady rate comes from the repeated row: 128 tokens in 0.2 s, not in 0.25 s."""
     assert value(made, "batched-rate-1") == pytest.approx(128 / 0.25)

@@ -35,10 +35,10 @@ def find(
     by_id = [_hit(run, query, "id") for run, d in documents.items() if any(n["id"] == query for n in d["numbers"])]
     if by_id:
         return by_id
-    asked = _parse(query)
+    asked = parse(query)
     if asked is None:
         return []
-    printed_claims = {c.get("number", c["id"]) for c in claims if _parse(c["shown"]) == asked}
+    printed_claims = {c.get("number", c["id"]) for c in claims if parse(c["shown"]) == asked}
     hits = [
         _hit(run, number["id"], "printed by the published page")
         for run, document in documents.items() if document["origin"] == "transcribed"
@@ -61,7 +61,7 @@ def _hit(run: str, identifier: str, how: str) -> dict[str, str]:
 
 
 def _shown(number: Mapping[str, Any], query: str, asked: tuple[float, float, str]) -> bool:
-    return _parse(number["shown"]) == asked
+    return parse(number["shown"]) == asked
 
 
 def _rounds(number: Mapping[str, Any], query: str, asked: tuple[float, float, str]) -> bool:
@@ -72,7 +72,7 @@ def _rounds(number: Mapping[str, Any], query: str, asked: tuple[float, float, st
     return low <= number["value"] * scale <= high
 
 
-def _parse(text: str) -> tuple[float, float, str] | None:
+def parse(text: str) -> tuple[float, float, str] | None:
     """(low, high, unit) that a printed text can mean; None where it is no number with a unit."""
     match = _TEXT.match(text.strip())
     if not match:

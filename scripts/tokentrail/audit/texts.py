@@ -15,12 +15,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tokentrail.audit import lookup
+
 _MARK = re.compile(r"<!--\s*n:([^>]*?)\s*-->(.*?)<!--\s*/n\s*-->", re.S)
 _BUTTON = re.compile(r"<(\w+)\b[^>]*?\bdata-number=\"([^\"]+)\"[^>]*>(.*?)</\1>", re.S)
 _LINK = re.compile(r"<a\b[^>]*?\bhref=\"([^\"]*?)(?:index\.html)?#n-([^\"]+)\"[^>]*>(.*?)</a>", re.S)
 _TAGS = re.compile(r"<[^>]+>")
 _HIDDEN = re.compile(r"<(script|style|svg|pre|code|template)\b.*?</\1>|<!--.*?-->", re.S | re.I)
-_CODE = re.compile(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]*`|^ {4,}\S.*$", re.S | re.M)
+_CODE = re.compile(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]*`|^ {4,}\S[^\n]*$", re.S | re.M)
 # rates, bandwidths and times are what runs measure; sizes and counts of the lesson's set-up may be written
 _LOOKS = re.compile(
     r"(?<![\w.,#/-])(\d[\d,]*(?:\.\d+)?)\s*(tokens/s|tokens? (?:a|per) second|tok/s|t/s|GB/s|GB (?:a|per) second|TB/s|"
@@ -31,8 +33,17 @@ _LOOKS = re.compile(
 _STATED = re.compile(r"<!--\s*stated:[^>]+-->.*?<!--\s*/stated\s*-->", re.S)
 
 
-def check_texts(root: Path, files: Sequence[Path], documents: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """[{"file", "line", "what"}] of every number in the texts that does not come from numbers.json."""
+def check_texts(
+    root: Path,
+    files: Sequence[Path],
+    documents: Mapping[str, Mapping[str, Any]],
+    claims: Sequence[Mapping[str, Any]] = (),
+) -> list[dict[str, Any]]:
+    """[{"file", "line", "what"}] of every number in the texts that does not come from numbers.json.
+
+    Pages below reports/ are rendered: figures in their drawings and tables need no mark, but each must be a value or an
+    end of an interval of a stored run, one of its samples ("samples": [(value, unit)]), or a claim's printed text.
+    """
     shown = {run: {n["id"]: n["shown"] for n in d["numbers"]} for run, d in documents.items()}
     faults = []
     for path in files:
@@ -43,7 +54,10 @@ def check_texts(root: Path, files: Sequence[Path], documents: Mapping[str, Mappi
             what = _compare(place, found, run, shown)
             if what:
                 faults.append({"file": name, "line": text.count("\n", 0, at) + 1, "what": what})
+        rendered = name.startswith("reports/")
         for at, found in _unmarked(path, text):
+            if rendered and _is_stored(found, documents, claims):
+                continue
             what = f"{found} looks measured, but no number stands behind it: mark it, or take it out"
             faults.append({"file": name, "line": text.count("\n", 0, at) + 1, "what": what})
     return faults
@@ -69,7 +83,8 @@ def project_texts(root: Path) -> list[Path]:
 
 def _marked(path: Path, text: str) -> Iterator[tuple[int, str, str]]:
     """(offset, place, text as read) of each marked number."""
-    for match in _MARK.finditer(text):
+    readable = text if path.suffix == ".html" else _CODE.sub(_blank, text)
+    for match in _MARK.finditer(readable):
         yield match.start(), match[1], _plain(match[2])
     if path.suffix == ".html":
         for match in _BUTTON.finditer(text):
@@ -82,15 +97,38 @@ def _marked(path: Path, text: str) -> Iterator[tuple[int, str, str]]:
 
 def _unmarked(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """(offset, text) of what looks measured outside marks, code and hidden parts."""
-    blank = lambda match: re.sub(r"[^\n]", " ", match[0])  # noqa: E731  offsets must stay
-    rest = _STATED.sub(blank, _MARK.sub(blank, text))
+    rest = _STATED.sub(_blank, _MARK.sub(_blank, text))
     if path.suffix == ".html":
-        rest = _HIDDEN.sub(blank, _LINK.sub(blank, _BUTTON.sub(blank, rest)))
-        rest = _TAGS.sub(blank, rest)
+        rest = _HIDDEN.sub(_blank, _LINK.sub(_blank, _BUTTON.sub(_blank, rest)))
+        rest = _TAGS.sub(_blank, rest)
     else:
-        rest = _HIDDEN.sub(blank, _CODE.sub(blank, rest))
+        rest = _HIDDEN.sub(_blank, _CODE.sub(_blank, rest))
     for match in _LOOKS.finditer(rest):
         yield match.start(), " ".join(match[0].split())
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Blanks for the matched text, so that offsets and lines stay."""
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def _is_stored(found: str, documents: Mapping[str, Mapping[str, Any]], claims: Sequence[Mapping[str, Any]]) -> bool:
+    """True where the text is what some stored number says: its value, an end of its interval, or a claim's text."""
+    asked = lookup.parse(found)
+    if asked is None:
+        return False
+    low, high, unit = asked
+    for document in documents.values():
+        for number in document["numbers"]:
+            interval = number.get("interval") or {}
+            values = (number["value"], interval.get("low"), interval.get("high"))
+            if number["unit"] == unit and (
+                lookup.parse(number["shown"]) == asked or any(v is not None and low <= v <= high for v in values)
+            ):
+                return True
+        if any(u == unit and low <= value <= high for value, u in document.get("samples", ())):
+            return True
+    return any(lookup.parse(claim["shown"]) == asked for claim in claims)
 
 
 def _compare(place: str, found: str, run: str | None, shown: Mapping[str, Mapping[str, str]]) -> str | None:

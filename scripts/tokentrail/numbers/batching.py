@@ -56,7 +56,7 @@ DEFINITIONS = [
     Definition(
         "batch-bandwidth-of-ceiling-{pl}{suffix}", "Share of the measured read ceiling, {pl} at once", "fraction", "6",
         "memory read rate divided by what a plain read kernel reached", "bandwidth / ceiling",
-        {"bandwidth": number("batch-bandwidth-{pl}{suffix}"), "ceiling": number("read-ceiling")}, "batch",
+        {"bandwidth": number("batch-bandwidth-{pl}{suffix}"), "ceiling": number("{ceiling}")}, "batch",
         group="batching",
     ),
     Definition(

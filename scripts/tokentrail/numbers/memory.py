@@ -23,16 +23,16 @@ def _decode(identifier: str, label: str, unit: str, words: str, code: str, input
 _BANDWIDTH = {"bandwidth": number("decode-bandwidth-{at}")}
 _COMPLETE = {"bandwidth": number("decode-bandwidth-{at}-complete")}
 _SPECIFIED = {"specified": constant("memory_bandwidth")}
-_CEILING = {"ceiling": number("read-ceiling")}
+_CEILING = {"ceiling": number("{ceiling}")}
 
 DEFINITIONS = [
     Definition(
-        "read-ceiling", "Read bandwidth a plain kernel reaches", "GB/s", "ceiling",
+        "{ceiling}", "Read bandwidth a plain kernel reaches", "GB/s", "ceiling",
         "bytes read divided by time, over all runs of a kernel that only reads", "read",
         {"read": stat("/ceiling_views", "GB/s")}, "ceiling", group="memory", headline=True,
     ),
     Definition(
-        "read-ceiling-share", "Read ceiling over the data sheet's bandwidth", "fraction", "ceiling",
+        "{ceiling}-share", "Read ceiling over the data sheet's bandwidth", "fraction", "ceiling",
         "measured read ceiling divided by the data sheet's bandwidth", "ceiling * 1e9 / specified",
         {**_CEILING, **_SPECIFIED}, "ceiling", group="memory", applies=_gpu,
     ),

@@ -68,6 +68,9 @@ def _made(step: str, scope_filter) -> list[Definition]:
             {"bandwidth": number("request-bandwidth-{called}"), "specified": constant("memory_bandwidth")}, "request",
             group="requests", applies=lambda c: c.device == "gpu" and scope_filter(c),
         ),
+        one("request-bandwidth-of-ceiling", "Share of the measured read ceiling", "fraction",
+            "memory read per second divided by what a plain read kernel reached", "bandwidth / ceiling",
+            {"bandwidth": number("request-bandwidth-{called}"), "ceiling": number("{ceiling}")}),
     ]  # fmt: skip
 
 

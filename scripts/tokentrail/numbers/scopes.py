@@ -6,6 +6,7 @@ Roles are explicit fields of a case; no case id is ever parsed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tokentrail.numbers.registry import Context, Evidence, Ref, always, escape, fact, number
@@ -21,9 +22,11 @@ _SWEPT = {"sweep-depth": "n_depth", "sweep-ubatch": "n_ubatch", "sweep-flash": "
 
 def contexts(records: Sequence[Evidence]) -> dict[str, list[Context]]:
     """All contexts by scope name. Records come in the plan's order; the first to claim an id keeps it."""
-    tests = list(_tests(records))
+    ceilings = list(_ceilings(records))
+    names = {c.device: c.words["ceiling"] for c in reversed(ceilings)}
+    tests = _held_against(names, _tests(records))
     primary = [c for c in tests if c.words["role"] in PRIMARY]
-    batches, requests = list(_batches(records)), list(_requests(records))
+    batches, requests = (_held_against(names, found) for found in (_batches(records), _requests(records)))
     return {
         "run": [Context()],
         "test": tests,
@@ -39,7 +42,7 @@ def contexts(records: Sequence[Evidence]) -> dict[str, list[Context]]:
         "request": requests,
         "reconcile": list(_reconcile(primary, requests, batches)),
         "server": [_context(r) for r in records if r.document.get("gpu_memory")],
-        "ceiling": [_context(r, {"suffix": ""}) for r in records if r.document.get("ceiling_views")],
+        "ceiling": ceilings,
         "fit": list(_fits(tests)),
         "device-time": list(_device_time(records)),
         "energy": [_context(r) for r in records if (r.document.get("telemetry") or {}).get("tokens")],
@@ -57,6 +60,27 @@ def _context(record: Evidence, words: Mapping[str, Any] | None = None, **more: A
         "step": document["step"],
     }
     return Context({**named, **(words or {})}, record, model, document["device"], **more)
+
+
+def _ceilings(records: Iterable[Evidence]) -> Iterator[Context]:
+    """Read ceilings; the first is "read-ceiling", one of another device carries the device's name."""
+    first = None
+    for record in records:
+        if record.document.get("ceiling_views"):
+            first = first or record.document["device"]
+            own = record.document["device"]
+            yield _context(record, {"ceiling": "read-ceiling" if own == first else f"read-ceiling-{own}"})
+
+
+def _held_against(names: Mapping[str | None, str], contexts: Iterable[Context]) -> list[Context]:
+    """The contexts with the ceiling of their own device: a CPU is not held against a GPU's memory."""
+    return [
+        replace(
+            c,
+            words={**c.words, "ceiling": names.get(c.device, f"read-ceiling-{c.device}" if names else "read-ceiling")},
+        )
+        for c in contexts
+    ]
 
 
 def _tests(records: Iterable[Evidence]) -> Iterator[Context]:
