@@ -11,7 +11,7 @@ import pytest
 
 from tokentrail import jsonio
 from tokentrail.problems import Problem
-from tokentrail.records import whole_run
+from tokentrail.records import views, whole_run
 
 
 @pytest.fixture
@@ -58,6 +58,23 @@ def test_requests_keep_both_clocks(run_dir):
 
     assert (second["ttft_ms"], second["prompt_ms"], second["cold"]) == (pytest.approx(7.6), pytest.approx(3.6), False)
     assert record["request_views"]["request-short"]["ttft_ms"]["steady"]["n"] == 2
+
+
+def test_gaps_are_taken_request_by_request(run_dir):
+    """A prompt that took three times as long moves both times; their gap stays the 4 ms it is."""
+    record = made_run.record(run_dir, "request-short")
+    gap = record["request_views"]["request-short"]["ttft_gap_ms"]
+
+    assert gap["as_published"]["mean"] == pytest.approx(4.0)
+    assert gap["steady"]["interval"]["low"] == pytest.approx(4.0)
+
+
+def test_gaps_of_both_signs_have_an_interval():
+    """Logarithms do not exist there: Student's t on plain values, around the median."""
+    found = views.of([(0, True, 9.0), (0, False, -1.0), (0, False, 0.0), (0, False, 1.0)])["steady"]
+
+    assert found["interval"]["low"] == pytest.approx(-4.303 / 3**0.5, rel=1e-3)
+    assert found["interval"]["high"] == pytest.approx(4.303 / 3**0.5, rel=1e-3)
 
 
 def test_ceiling_is_a_distribution(run_dir):

@@ -13,7 +13,8 @@ import yaml
 
 from tokentrail import statistics
 from tokentrail.problems import Problem
-from tokentrail.records import views
+from tokentrail.records import paired, views
+from tokentrail.statistics import Interval
 
 # name in the record, and in the print
 _TIMES = {"ttft_ms": "client_ttft_s", "rest_ms": "client_rest_s"}
@@ -66,6 +67,12 @@ def _request(printed: Mapping[str, str], index: int) -> tuple[dict[str, Any], di
             low, high = next(iter(limits.values()))
         quantities[key] = views.single((low + high) / 2, _interval(low, high))
     values = {key: view["mean"] for key, view in quantities.items()}
+    for quantity, (first, second) in paired.PAIRS.items():
+        if first in quantities and second in quantities:
+            ends = [Interval.from_dict(quantities[key]["interval"]) for key in (first, second)]
+            quantities[quantity] = views.single(
+                paired.value(values, quantity), _interval(*paired.limits(*ends, quantity))
+            )
     request = {
         "name": name, "process": 0, "index": index, "cold": index == 0, "prompt_n": counts["prompt"], "cache_n": None,
         "predicted_n": counts["predicted"], "tpot_ms": None, "decode_tokens_per_s": None, "finish_reason": None,

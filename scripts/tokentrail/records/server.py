@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tokentrail.records import views
+from tokentrail.records import paired, views
 from tokentrail.tools import server_stream
 
 QUANTITIES = ("ttft_ms", "rest_ms", "total_ms", "prompt_ms", "predicted_ms", "tpot_ms", "decode_tokens_per_s",
-              "server_decode_tokens_per_s")  # fmt: skip
+              "server_decode_tokens_per_s", *paired.PAIRS)  # fmt: skip
 
 
 def read(measurement: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -41,9 +41,10 @@ def request_views(requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         same = [r for r in requests if r["name"] == name]
         found[name] = {}
         for quantity in QUANTITIES:
-            samples = [(r["process"], r["cold"], r[quantity]) for r in same if r.get(quantity) is not None]
+            values = [(r, paired.value(r, quantity)) for r in same]
+            samples = [(r["process"], r["cold"], value) for r, value in values if value is not None]
             if samples:
-                found[name][quantity] = views.first(same[0].get(quantity), samples)
+                found[name][quantity] = views.first(values[0][1], samples)
     return found
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tokentrail.records import paired
+
 Line = dict[str, Any]
 MOST = 4  # a series over many processes is shown by its first lines; `more` says how many follow
 WIDTH = 400  # characters of a long line that are shown around the value
@@ -39,7 +41,8 @@ def samples(record: Mapping[str, Any], path: str) -> list[dict[str, Any]] | None
         rows = [r for r in record["rows"] if all(r[k] == batch[k] for k in ("pp", "tg", "pl"))]
         return _series(rows, f"{parts[2]}_tokens_per_s") if parts[2] in ("prefill", "decode") else None
     if parts[0] == "request_views":
-        return _series([r for r in record["requests"] if r["name"] == parts[1]], parts[2])
+        named = [r for r in record["requests"] if r["name"] == parts[1]]
+        return _series([{**r, parts[2]: paired.value(r, parts[2])} for r in named], parts[2])
     if parts[0] == "ceiling_views":
         return _series(record["ceiling"], "gb_per_s")
     return None
@@ -97,13 +100,20 @@ def _requests(run_dir: Path, record: Mapping[str, Any], path: str, parts: list[s
     else:
         chosen, quantity = [r for r in record["requests"] if r["name"] == parts[1]], parts[2]
     if record["origin"] == "transcribed":
-        yield from _printed_request(run_dir, record, chosen[0]["name"], quantity)
+        for time in _times(quantity):
+            yield from _printed_request(run_dir, record, chosen[0]["name"], time)
         return
     measurement = _measurement(run_dir, record)
     for request in chosen:
         process = measurement["processes"][request["process"]]
         sent = next(s for s in process["requests"] if s["index"] == request["index"])
-        yield from _received(run_dir, record, sent["chunks"]["file"], quantity)
+        for time in _times(quantity):
+            yield from _received(run_dir, record, sent["chunks"]["file"], time)
+
+
+def _times(quantity: str) -> tuple[str, ...]:
+    """The times behind a quantity that pairs two of a request; else the quantity itself."""
+    return paired.PAIRS.get(quantity, (quantity,))
 
 
 def _printed_request(run_dir: Path, record: Mapping[str, Any], name: str, quantity: str) -> Iterator[Line]:
@@ -119,12 +129,13 @@ def _printed_request(run_dir: Path, record: Mapping[str, Any], name: str, quanti
 def _received(run_dir: Path, record: Mapping[str, Any], file: str, quantity: str) -> Iterator[Line]:
     """The bytes that decide: the server's timings, or for the client's times the first and the last text."""
     wanted = {"prompt_ms": "prompt_ms", "predicted_ms": "predicted_ms", "prompt_n": "prompt_n",
-              "predicted_n": "predicted_n", "server_decode_tokens_per_s": "predicted_ms"}.get(quantity)  # fmt: skip
+              "predicted_n": "predicted_n", "server_decode_tokens_per_s": "predicted_ms",
+              "server_tpot_ms": "predicted_ms"}.get(quantity)  # fmt: skip
     texts = []
     for line in _lines(run_dir, record, [file]):
         one = json.loads(line["text"])
         data = base64.b64decode(one["data"]).decode("utf-8", "replace")
-        texts.append({**line, "text": f"t_ns {one['t_ns']}: {data.strip()}"})
+        texts.append({**line, "text": f"t_ns {one['t_ns']}: {' '.join(data.split())}"})
     if wanted:
         holds = [t for t in texts if f'"{wanted}"' in t["text"]]
         yield from (_marked(t, _match(rf'"{wanted}": ?[0-9.e+-]+', t["text"])) for t in holds[-1:])
