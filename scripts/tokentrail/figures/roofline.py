@@ -7,6 +7,7 @@ from tokentrail.figures.data import Number, RunData
 from tokentrail.figures.palette import COLOURS
 from tokentrail.figures.style import SOFT, Drawing, canvas, error_bar, label, plain_log_ticks, shorten, view_note
 
+EIGHT_BIT = "Above the line: quantized weights are multiplied in 8 bits, where the peak is higher."
 Point = tuple[str, str, Number, Number]  # half, model label, operations per byte, operations per second
 
 
@@ -32,19 +33,20 @@ def draw(run: RunData) -> Drawing:
     title = "Decode lies under the memory's limit, prefill under the arithmetic's"
     if all(shares):
         title = (
-            f"{run.model_name(label_big)}: prefill reaches {shares[0]['shown']} of the arithmetic limit, "
-            f"decode {shares[1]['shown']} of the memory's"
+            f"{run.model_name(label_big)}: prefill reaches {shares[0]['shown']} of the FP16 peak, "
+            f"decode {shares[1]['shown']} of the bandwidth"
         )
     numbers = [n for *_, x, y in found for n in (x, y)]
-    figure, (ax,) = canvas(run, title, [3.0], [view_note(numbers)], left=0.95, right=0.5)
+    notes = [view_note(numbers), EIGHT_BIT if any(y["value"] > peak["value"] for *_, y in found) else ""]
+    figure, (ax,) = canvas(run, title, [3.0], notes, left=0.95, right=0.5)
     left = min(x["value"] for _, _, x, _ in found) / 3
-    right = max(max(x["value"] for _, _, x, _ in found), ridge["value"]) * 4
+    right = max(max(x["value"] for _, _, x, _ in found), ridge["value"]) * 12
     low = min(y["value"] for *_, y in found) / 4
     # the slope is the bandwidth: at the ridge it meets the peak
     corner = [(left, peak["value"] * left / ridge["value"]), (ridge["value"], peak["value"]), (right, peak["value"])]
     ax.plot(*zip(*corner, strict=True), color=COLOURS["limit"], linewidth=1.6)
-    label(ax, right, peak["value"], f"arithmetic: {peak['shown']}", SOFT, dy=9, ha="right", size=8.5)
-    middle = (left * ridge["value"]) ** 0.5
+    label(ax, ridge["value"], peak["value"], f"arithmetic: {peak['shown']}", SOFT, dx=-6, dy=8, ha="right", size=8.5)
+    middle = left**0.3 * ridge["value"] ** 0.7
     rise = peak["value"] * middle / ridge["value"]
     label(ax, middle, rise, f"memory: {bandwidth['shown']}", SOFT, dx=-8, dy=8, ha="right", size=8.5)
     ax.axvline(ridge["value"], color=COLOURS["faint"], zorder=0)
@@ -53,9 +55,14 @@ def draw(run: RunData) -> Drawing:
         ax.plot([x["value"]], [y["value"]], "o", color=COLOURS[half], markersize=9, zorder=4)
         error_bar(ax, y, x["value"], COLOURS[half], horizontal=False)
         text = f"{half}\n{shorten(run.model_name(model), 18)}\n{y['shown']}"
-        side = ("left", 9) if half == "decode" else ("right", -9)
-        label(ax, x["value"], y["value"], text, COLOURS[half], dx=side[1], dy=-16, ha=side[0], size=8.5)
-    ax.set(xscale="log", yscale="log", xlim=(left, right), ylim=(low, peak["value"] * 2.5))
+        lift = 20 if y["value"] > peak["value"] else -18  # the label stays off the limit's line
+        label(ax, x["value"], y["value"], text, COLOURS[half], dx=9, dy=lift, ha="left", size=8.5)
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlim=(left, right),
+        ylim=(low, max(peak["value"], *(y["value"] for *_, y in found)) * 3),
+    )
     ax.set_xlabel("operations per byte of weights loaded (FLOP/byte)")
     ax.set_ylabel("TFLOP/s")
     plain_log_ticks(ax)

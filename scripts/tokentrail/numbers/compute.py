@@ -1,4 +1,4 @@
-"""Numbers of arithmetic: operations per second that prefill reaches, against the tensor peak."""
+"""Numbers of arithmetic: operations per second and per byte that both halves reach, against the tensor peak."""
 
 from __future__ import annotations
 
@@ -27,6 +27,30 @@ def _flops(suffix: str, device: str) -> list[Definition]:
             "flops * 1e12 / peak", {"flops": number(f"prefill-flops-{{label}}{suffix}"), **_PEAK}, "prefill",
             group="compute", applies=lambda c: here(c) and device == "gpu",
             note="quantized weights are multiplied as 8-bit integers, whose peak is higher, so the share may exceed 1",
+        ),
+        Definition(
+            f"prefill-intensity-{{label}}{suffix}", "Operations per byte of weights in prefill, {label} on {device}",
+            "FLOP/byte", "deeper", "operations for all prompt tokens over the weights read once for all of them",
+            "flops_per_weight * parameters * prompt / size",
+            {"parameters": fact("/model/parameters", "parameters"), "prompt": fact("{test}/n_prompt", "tokens"),
+             "size": fact("/model/streamed_bytes_per_token", "bytes"),
+             "flops_per_weight": constant("flops_per_weight")}, "prefill", _ONE, group="compute", applies=here,
+            note="taken as if the whole prompt went through the model in one pass",
+        ),
+        Definition(
+            f"decode-flops-{{label}}{suffix}", "Operations per second in decode, {label} on {device}", "TFLOP/s",
+            "deeper", "decode rate times operations per parameter times parameters",
+            "rate * flops_per_weight * parameters / 1e12",
+            {"rate": number("decode-rate-{at}"), "parameters": fact("/model/parameters", "parameters"),
+             "flops_per_weight": constant("flops_per_weight")}, "decode", group="compute", applies=here,
+        ),
+        Definition(
+            f"decode-intensity-{{label}}{suffix}", "Operations per byte of weights in decode, {label} on {device}",
+            "FLOP/byte", "deeper", "operations for one token over the weights read for it",
+            "flops_per_weight * parameters / size",
+            {"parameters": fact("/model/parameters", "parameters"),
+             "size": fact("/model/streamed_bytes_per_token", "bytes"),
+             "flops_per_weight": constant("flops_per_weight")}, "decode", _ONE, group="compute", applies=here,
         ),
     ]  # fmt: skip
 
