@@ -24,6 +24,8 @@ class Run:
     document: dict[str, Any]
     by_id: dict[str, dict[str, Any]]
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # many numbers of a page rest on the same place, and finding its raw lines reads every stream of its case
+    leaves: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     def record(self, file: str) -> dict[str, Any]:
         """The record of this file name ("records/{case}.json")."""
@@ -87,13 +89,20 @@ def _walk(run: Run, identifier: str, steps: dict[str, Any], leaves: dict[tuple[s
         if entry["kind"] == "number":
             _walk(run, entry["id"], steps, leaves)
         elif (place := (entry["file"], entry["pointer"])) not in leaves:
-            record = run.record(entry["file"])
-            leaves[place] = {
-                **{key: entry.get(key) for key in ("file", "sha256", "pointer", "value", "unit")},
-                "case": record["case"],
-                "raw": raw_lines.find(run.folder, record, entry["pointer"]),
-                "samples": raw_lines.samples(record, entry["pointer"]),
-            }
+            if place not in run.leaves:
+                run.leaves[place] = _leaf(run, entry)
+            leaves[place] = run.leaves[place]
+
+
+def _leaf(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A place in a record that a number rests on, with its raw lines and samples."""
+    record = run.record(entry["file"])
+    return {
+        **{key: entry.get(key) for key in ("file", "sha256", "pointer", "value", "unit")},
+        "case": record["case"],
+        "raw": raw_lines.find(run.folder, record, entry["pointer"]),
+        "samples": raw_lines.samples(record, entry["pointer"]),
+    }
 
 
 def _case(run: Run, record: Mapping[str, Any]) -> dict[str, Any]:
