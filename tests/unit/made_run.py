@@ -65,6 +65,7 @@ def make(folder: Path, **changes: Any) -> Path:
         server(run_dir, "request-long", 2491, 9),
         ceiling(run_dir),
     ]
+    cases += changes.get("more", lambda _: [])(run_dir)
     plan = {
         "schema_version": 1,
         "run": RUN,
@@ -125,6 +126,26 @@ def bench(run_dir: Path, role: str, label: str, prefill: list, decode: list, **c
         )
     ]
     return _write(run_dir, _case(role, "llama-bench", label, arguments, device, len(outputs)), label, outputs)
+
+
+def sweep(run_dir: Path, name: str = "sweep-depth") -> list[dict[str, Any]]:
+    """Decode at three depths, on the line time = 1 ms + bytes / 500 GB/s."""
+    depths = [0, 4096, 16384]
+    size = SIZES["0.6b"]
+    rows = []
+    for depth in depths:
+        step = 0.001 + (size["streamed_bytes_per_token"] + size["kv_bytes_per_position"] * (depth + 16)) / 500e9
+        rows.append({"n_prompt": 0, "n_gen": 32, "n_depth": depth, "samples_ns": [round(32e9 * step)] * 4})
+    shared = {
+        "build_number": 11434,
+        "build_commit": "unknown",
+        "gpu_info": "NVIDIA GeForce RTX 4090",
+        "backends": "CUDA",
+    }
+    output = "".join(json.dumps({**shared, "n_gpu_layers": -1, **row}) + "\n" for row in rows)
+    arguments = {"n_prompt": [], "n_gen": [32], "n_depth": depths}
+    case = {**_case("sweep-depth", "llama-bench", "0.6b", arguments, "gpu", 2), "id": name}
+    return [_write(run_dir, case, "0.6b", [output, output])]
 
 
 def batched(run_dir: Path) -> dict[str, Any]:

@@ -143,6 +143,34 @@ def test_reconciliation_moves_to_one_depth(made):
     assert value(made, "reconcile-gap-server-steady") == pytest.approx(2.0 - value(made, "reconcile-bench-steady"))
 
 
+def test_depths_are_told_apart_by_their_ids(tmp_path):
+    """A sweep's tests carry the depth; the data sheet's limit falls with it."""
+    _, found = made_run.derived(tmp_path, more=made_run.sweep)
+    rates = [found[f"decode-rate-0.6b-gpu-d{depth}-steady"]["value"] for depth in (0, 4096, 16384)]
+
+    assert rates == sorted(rates, reverse=True)
+    assert found["step-bytes-0.6b-gpu-d4096"]["value"] == 633495552 + 114688 * (4096 + 16)
+    assert found["decode-rate-limit-0.6b-gpu-d4096"]["value"] < found["decode-rate-limit-0.6b-gpu-d0"]["value"]
+
+
+def test_fixed_cost_and_bandwidth_come_from_the_line(tmp_path):
+    """Points on time = 1 ms + bytes / 500 GB/s, beside two that the lesson's own cases give: all are inputs."""
+    _, found = made_run.derived(tmp_path, more=made_run.sweep)
+    fit = found["effective-bandwidth-gpu-steady"]
+
+    assert sum(i["name"] == "tokens_per_s" for i in fit["inputs"]) == 5
+    assert found["decode-rate-predicted-0.6b-gpu-d4096-steady"]["value"] > 0
+
+
+def test_two_cases_of_one_kind_keep_both_numbers(tmp_path):
+    """A second sweep without a tag of its own: its numbers carry the case's name, none is lost."""
+    more = lambda run_dir: made_run.sweep(run_dir) + made_run.sweep(run_dir, "again")  # noqa: E731
+    _, found = made_run.derived(tmp_path, more=more)
+
+    assert "decode-rate-0.6b-gpu-d4096-steady" in found
+    assert "decode-rate-0.6b-gpu-d4096-again-steady" in found
+
+
 def test_every_number_can_be_computed_from_its_inputs(made):
     """The stored formula over the stored inputs gives the stored value: nothing is hidden."""
     from tokentrail.numbers import formula

@@ -77,7 +77,10 @@ def _not_measured(
     for claim in config.read_yaml(config_dir / "claims.yaml", "claims")["claims"]:
         identifier = claim["id"]
         if identifier not in derivation.numbers and identifier not in absent:
-            absent[identifier] = {"id": identifier, "step": claim["step"], "reason": _why(claim["step"], plan, invalid)}
+            reason = _why(claim["step"], plan, invalid)
+            if identifier.startswith("gpu-memory") and records and not records[0].document["machine"]["gpus"]:
+                reason = "this machine has no GPU whose memory the driver counts"
+            absent[identifier] = {"id": identifier, "step": claim["step"], "reason": reason}
     return [entry for entry in absent.values() if not _follows(entry, absent)]
 
 

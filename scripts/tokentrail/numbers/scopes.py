@@ -83,7 +83,13 @@ def _held_against(names: Mapping[str | None, str], contexts: Iterable[Context]) 
     ]
 
 
+def _own(taken: dict[Any, str], key: Any, case: str) -> str:
+    """What a case adds to an id that another case already has: its own name; nothing where the id is free."""
+    return "" if taken.setdefault(key, case) == case else f"-{case}"
+
+
 def _tests(records: Iterable[Evidence]) -> Iterator[Context]:
+    taken: dict[Any, str] = {}
     for record in records:
         document = record.document
         tests = document.get("tests") or []
@@ -92,6 +98,7 @@ def _tests(records: Iterable[Evidence]) -> Iterator[Context]:
             tags = [document["tag"]] if document.get("tag") else []
             tags += _varied(test, same, _SWEPT.get(document["role"]), bool(tags))
             at = "-".join([(document["model"] or {}).get("label") or "model", document["device"] or "none", *tags])
+            at += _own(taken, (test["kind"], at), document["case"])
             words = {"test": f"/tests/{index}", "at": at, "kind": test["kind"],
                      "n_prompt": test["n_prompt"], "n_gen": test["n_gen"], "n_depth": test["n_depth"]}  # fmt: skip
             yield _context(record, words)
@@ -154,7 +161,7 @@ def _two_models(records: Sequence[Evidence]) -> Iterator[Context]:
 
 
 def _batches(records: Iterable[Evidence]) -> Iterator[Context]:
-    seen = set()
+    taken: dict[Any, str] = {}
     for record in records:
         document = record.document
         batches = document.get("batches") or []
@@ -165,9 +172,7 @@ def _batches(records: Iterable[Evidence]) -> Iterator[Context]:
             tags += [document["tag"]] if document.get("tag") else []
             tags += [f"pp{batch['pp']}-tg{batch['tg']}"] if len(shapes) > 1 else []
             suffix = "".join(f"-{tag}" for tag in tags)
-            if (batch["pl"], suffix) in seen:
-                continue
-            seen.add((batch["pl"], suffix))
+            suffix += _own(taken, (batch["pl"], suffix), document["case"])
             words = {"batch": f"/batches/{index}", "suffix": suffix, **{k: batch[k] for k in ("pl", "pp", "tg")}}
             yield _context(record, words)
 
@@ -217,7 +222,7 @@ def _alike(one: Context, other: Context) -> bool:
 
 def _requests(records: Iterable[Evidence]) -> Iterator[Context]:
     """Each distinct request of the request cases. The request of a warm-up is measured but is no number."""
-    seen = set()
+    taken: dict[Any, str] = {}
     for record in records:
         document = record.document
         role = document["role"]
@@ -225,21 +230,19 @@ def _requests(records: Iterable[Evidence]) -> Iterator[Context]:
             continue
         firsts: dict[str, int] = {}
         for index, request in enumerate(document.get("requests") or []):
-            firsts.setdefault(request["name"], index)
+            if request["name"] != "warm-up":
+                firsts.setdefault(request["name"], index)
         for name, index in firsts.items():
             request = document["requests"][index]
             called = role.removeprefix("request-")
             if called == "long-warm":
-                if name == "warm-up":
-                    continue
                 called += f"-{request.get('max_tokens')}"
             elif len(firsts) > 1:
                 called += f"-{name}"
             called += f"-{document['tag']}" if document.get("tag") else ""
-            if called not in seen:
-                seen.add(called)
-                words = {"called": called, "first": f"/requests/{index}", "views": f"/request_views/{escape(name)}"}
-                yield _context(record, words)
+            called += _own(taken, called, document["case"])
+            words = {"called": called, "first": f"/requests/{index}", "views": f"/request_views/{escape(name)}"}
+            yield _context(record, words)
 
 
 def _fits(tests: Sequence[Context]) -> Iterator[Context]:
