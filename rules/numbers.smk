@@ -4,6 +4,7 @@ Numbers: every derived value, its interval, its formula and its inputs.
 REQUIRED INPUTS:
     results/{run}/records.json
     config/machines.yaml                                    data-sheet figures and prices
+    config/constants.yaml                                   definitions and planned times
     config/claims.yaml                                      what the published page states
 OUTPUTS:
     results/{run}/numbers.json
@@ -18,6 +19,8 @@ rule derive_numbers:
     input:
         records="results/{run}/records.json",
         machines="config/machines.yaml",
+        constants="config/constants.yaml",
+        claims="config/claims.yaml",
         code=code("derive_numbers.py"),
         schemas=schemas("numbers", "record"),
     output:
