@@ -10,11 +10,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+import yaml
 from page_runs import HOSTILE, PUBLISHED, made, reported
 
 from tokentrail import numbers
+from tokentrail.audit import texts
 from tokentrail.figures.data import load
-from tokentrail.report import headline, index, markdown, story, table, words
+from tokentrail.report import headline, index, markdown, settings, story, table, words
 from tokentrail.report.context import counterpart, gather
 from tokentrail.report.html import Buttons, script_json
 
@@ -225,6 +227,49 @@ def test_a_step_without_numbers_says_why(tmp_path: Path) -> None:
     assert steps["5"].sentences == [["Not in this run: no GPU here."]]
     assert steps["6"].sentences == [["Not in this run."]]
     assert "cost" not in steps
+
+
+def swept(number_id: str, value: float, spread: float = 1.0) -> dict:
+    """A number of a sweep with an interval around its value."""
+    interval = {"low": value - spread, "high": value + spread, "level": 0.95, "method": "m"}
+    return {"id": number_id, "value": value, "shown": f"{value:g} tokens/s", "valid": True, "interval": interval}
+
+
+def test_settings_are_picked_with_their_rivals() -> None:
+    """The fastest measured setting beside the default; where the intervals touch, no choice is made up."""
+    found = [
+        *(swept(f"prefill-rate-8b-gpu-ub{size}", rate) for size, rate in ((128, 50), (512, 90), (1024, 99))),
+        swept("decode-rate-8b-gpu-fa1", 50, 2),
+        swept("decode-rate-8b-gpu-fa0", 49, 2),
+        *(swept(f"batched-rate-{users}-8b", 10 * users**0.5) for users in (1, 2, 4, 8, 16)),
+    ]
+    run = load(PUBLISHED)
+    bare = type(run)({**run.doc, "numbers": found, "models": []})
+
+    chosen = [(c.value, c.best["id"], c.other["id"]) for c in settings.settings_of(bare)]
+    assert chosen == [
+        ("-ub 1024", "prefill-rate-8b-gpu-ub1024", "prefill-rate-8b-gpu-ub512"),
+        ("either: no clear difference", "decode-rate-8b-gpu-fa1", "decode-rate-8b-gpu-fa0"),
+        ("-np 16", "batched-rate-16-8b", "batched-rate-1-8b"),
+    ]
+
+
+def test_no_number_in_a_rendered_text_is_retyped(site: dict[str, Path]) -> None:
+    """The audit's reader of texts finds nothing to complain of in the pages, the Markdown and the comparison."""
+    index.write_index([PUBLISHED, site["run"]], site["reports"])
+    documents = {}
+    for folder in (PUBLISHED, site["run"]):
+        records = [json.loads(path.read_text()) for path in (folder / "records").glob("*.json")]
+        tests = [test for record in records for test in record.get("tests", []) if test["samples"]]
+        samples = [(round(s["tokens_per_s"]), "tokens/s") for test in tests for s in test["samples"]]
+        documents["/".join(folder.parts[-3:])] = json.loads((folder / "numbers.json").read_text()) | {
+            "samples": samples
+        }
+    stated = yaml.safe_load((PUBLISHED.parents[3] / "config" / "claims.yaml").read_text())["claims"]
+    files = [path for path in site["reports"].rglob("*") if path.suffix in (".md", ".html")]
+
+    assert len(files) == 6
+    assert texts.check_texts(site["reports"].parent, files, documents, stated) == []
 
 
 def strings(value: object) -> list[str]:

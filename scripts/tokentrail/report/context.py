@@ -12,6 +12,7 @@ from tokentrail import jsonio
 from tokentrail.figures import FIGURES
 from tokentrail.figures.data import Number, RunData, load
 from tokentrail.report import story
+from tokentrail.report.settings import Choice, settings_of
 
 Gap = tuple[str, list[str]]  # a reason, and what it keeps from being there
 # the lesson's side questions stand with the step they belong to
@@ -56,6 +57,7 @@ class Report:
     missing: list[Gap]
     follows: list[Gap]
     ledger: dict[str, Any]
+    settings: list[Choice]
     plan: dict[str, Any] = field(default_factory=dict)
 
 
@@ -88,6 +90,7 @@ def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Repo
         missing=gaps,
         follows=follows,
         ledger=ledger,
+        settings=settings_of(run),
         plan=plan,
     )
 

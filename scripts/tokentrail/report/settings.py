@@ -1,0 +1,61 @@
+"""What settings a sweep speaks for: of the measured ones the fastest, beside the default, picked and not computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tokentrail.figures import flash_attention, sweep_batching
+from tokentrail.figures.data import Number, RunData
+
+DEFAULT_UBATCH = 512  # llama.cpp's own, the one a user has who sets nothing
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One setting: what it decides, which value is fastest, and the number it is measured against."""
+
+    question: str
+    value: str
+    best: Number
+    against: str
+    other: Number
+
+
+def settings_of(run: RunData) -> list[Choice]:
+    """Every setting that this run swept."""
+    return [*_ubatch(run), *_flash(run), *_users(run)]
+
+
+def apart(one: Number, two: Number) -> bool:
+    """Whether the intervals of two numbers do not touch; True where neither is known."""
+    a, b = one.get("interval"), two.get("interval")
+    return not a or not b or a["low"] > b["high"] or b["low"] > a["high"]
+
+
+def _ubatch(run: RunData) -> Iterator[Choice]:
+    lines: dict[str, dict[int, Number]] = {}
+    for match, number in run.matching(r"prefill-rate-([a-z0-9.]+)-(?:gpu|cpu|hybrid)(?:-p\d+)?-ub(\d+)"):
+        lines.setdefault(match[1], {})[int(match[2])] = number
+    for model, sizes in lines.items():
+        best = max(sizes, key=lambda size: sizes[size]["value"])
+        other = DEFAULT_UBATCH if DEFAULT_UBATCH in sizes else min(sizes)
+        if best != other and len(sizes) > 1:
+            value = f"-ub {best}" if apart(sizes[best], sizes[other]) else f"-ub {other} or {best}: no clear difference"
+            question = f"Prompt tokens per pass, {run.model_name(model)}"
+            yield Choice(question, value, sizes[best], f"-ub {other}", sizes[other])
+
+
+def _flash(run: RunData) -> Iterator[Choice]:
+    for _, name, on, off in flash_attention.rows(run):
+        best, other, words = (on, off, ("on", "off")) if on["value"] >= off["value"] else (off, on, ("off", "on"))
+        value = f"-fa {words[0]}" if apart(best, other) else "either: no clear difference"
+        yield Choice(f"Flash attention, {name.replace(chr(10), ' ')}", value, best, f"-fa {words[1]}", other)
+
+
+def _users(run: RunData) -> Iterator[Choice]:
+    for suffix, points in sweep_batching.lines(run, "batched-rate").items():
+        if len(points) >= sweep_batching.FEWEST:
+            users, best = max(points, key=lambda point: point[1]["value"])
+            question = f"Users at once for the most tokens, {sweep_batching.label_of(run, suffix)}"
+            yield Choice(question, f"-np {users:.0f}", best, f"{points[0][0]:.0f} at once", points[0][1])
