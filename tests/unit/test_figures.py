@@ -204,3 +204,12 @@ def test_made_run_loads_in_plan_order(tmp_path: Path) -> None:
     run = load(made(tmp_path))
 
     assert [r["case"] for r in run.records][:2] == ["serve-small", "request-short"]
+
+
+def test_a_mixed_run_names_its_stand_ins() -> None:
+    """Where only one of two models is a stand-in, the stamp says which."""
+    models = [{"label": "a", "name": "Real", "weights": "wheel"}, {"label": "b", "name": "Made", "weights": "stand-in"}]
+    run = RunData({"weights": "stand-in", "origin": "measured", "models": models, "numbers": []})
+
+    assert run.stamps == ["stand-in weights for Made: real shapes, random values"]
+    assert (run.stand_in("a"), run.stand_in("b"), run.stand_in("unknown")) == (False, True, True)

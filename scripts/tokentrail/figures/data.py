@@ -38,7 +38,22 @@ class RunData:
     @property
     def stamps(self) -> list[str]:
         """What every figure and page of this run must say about its numbers' worth."""
-        return [STAMPS[key] for key in (self.doc["weights"], self.doc["origin"]) if key in STAMPS]
+        stamps = [STAMPS["transcribed"]] if self.doc["origin"] == "transcribed" else []
+        made_up = {model["name"] for model in self.models if model["weights"] == "stand-in"}
+        if made_up and len(made_up) < len({model["name"] for model in self.models}):
+            names = ", ".join(one_line(name) for name in sorted(made_up))
+            return [f"stand-in weights for {names}: real shapes, random values", *stamps]
+        return [STAMPS["stand-in"], *stamps] if self.doc["weights"] == "stand-in" else stamps
+
+    @property
+    def models(self) -> list[dict[str, Any]]:
+        """Facts of every model of the run, from its numbers and its records."""
+        return [*(self.doc.get("models") or []), *(r["model"] for r in self.records if r.get("model"))]
+
+    def stand_in(self, label: str) -> bool:
+        """Whether this model's weights are made up; the run's word where the model is not known."""
+        known = [model["weights"] for model in self.models if model["label"] == label]
+        return (known or [self.doc["weights"]])[0] == "stand-in"
 
     def exact(self, number_id: str) -> Number | None:
         """The number of just this id, if it exists, is valid and has a value."""
@@ -88,8 +103,7 @@ class RunData:
 
     def model_name(self, label: str) -> str:
         """The model's name for readers, from its facts; the label itself where there are none."""
-        facts = [*(self.doc.get("models") or []), *(r["model"] for r in self.records if r.get("model"))]
-        return one_line(next((f["name"] for f in facts if f["label"] == label), label))
+        return one_line(next((f["name"] for f in self.models if f["label"] == label), label))
 
 
 def one_line(text: str, limit: int = 40) -> str:

@@ -17,6 +17,7 @@ from tokentrail.figures.style import (
     view_note,
 )
 
+CLOSE = 14  # rates nearer than this factor: their labels stand outside, not over each other
 Row = tuple[str, str, Number, Number, Number | None]  # model label, device, prefill, decode, ratio
 
 
@@ -47,7 +48,7 @@ def draw(run: RunData) -> Drawing:
     figure, (ax,) = canvas(run, title, [0.75 * len(pairs) + 0.25], [view_note(numbers), error_note(numbers)], left=1.45)
     for y, (_, _, fast, slow, times) in enumerate(pairs):
         ax.plot([slow["value"], fast["value"]], [y, y], color=COLOURS["other"], linewidth=3, zorder=1)
-        close = fast["value"] < 14 * slow["value"]  # then the labels stand outside, not over each other
+        close = fast["value"] < CLOSE * slow["value"]
         for number, half, side in ((fast, "prefill", "left"), (slow, "decode", "right")):
             ax.plot([number["value"]], [y], "o", color=COLOURS[half], markersize=9, zorder=4)
             error_bar(ax, number, y, COLOURS[half])
@@ -55,8 +56,10 @@ def draw(run: RunData) -> Drawing:
         if times:
             middle = (slow["value"] * fast["value"]) ** 0.5
             label(ax, middle, y, times["shown"], SOFT, dy=-11, size=9)
+    # a label that stands left of the leftmost point needs its width in decades
+    room = 8 if any(p["value"] < CLOSE * d["value"] for _, _, p, d, _ in pairs) else 3
     low, high = min(d["value"] for _, _, _, d, _ in pairs), max(p["value"] for _, _, p, _, _ in pairs)
-    ax.set(xscale="log", xlim=(low / 4, high * 2.6), ylim=(len(pairs) - 0.45, -0.62), yticks=range(len(pairs)))
+    ax.set(xscale="log", xlim=(low / room, high * 2.6), ylim=(len(pairs) - 0.45, -0.62), yticks=range(len(pairs)))
     ax.set_yticklabels([f"{shorten(run.model_name(m), 16)}\n{d.upper()}" for m, d, *_ in pairs])
     ax.set_xlabel("tokens per second (logarithmic scale)")
     ax.tick_params(axis="y", length=0)

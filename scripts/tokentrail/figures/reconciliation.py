@@ -26,12 +26,13 @@ def draw(run: RunData) -> Drawing:
     numbers = [number for number, _ in bars]
     notes = [view_note(numbers), error_note(numbers), "All moved to the mean depth of the short request."]
     figure, (ax,) = canvas(run, title, [0.5 * len(bars) + 0.15], notes, left=1.35, right=0.9)
+    longest = 1.6 * max(number["value"] for number in numbers)  # a wide interval is cut, or the bars would vanish
     for y, (number, _) in enumerate(bars):
         ax.barh(y, number["value"], height=0.5, color=COLOURS["decode"])
         error_bar(ax, number, y, COLOURS["ink"])
-        reach = max(number["value"], (number.get("interval") or {}).get("high", 0))
+        reach = min(max(number["value"], (number.get("interval") or {}).get("high", 0)), longest)
         label(ax, reach, y, number["shown"], COLOURS["decode"], dx=6, ha="left", size=9)
-    ax.set(ylim=(len(bars) - 0.5, -0.5), yticks=range(len(bars)))
+    ax.set(xlim=(0, longest), ylim=(len(bars) - 0.5, -0.5), yticks=range(len(bars)))
     ax.set_yticklabels([name for _, name in bars])
     ax.set_xlabel("milliseconds per decode step")
     ax.tick_params(axis="y", length=0)

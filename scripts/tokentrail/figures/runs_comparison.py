@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tokentrail.figures import NotDrawn
 from tokentrail.figures.data import Number, RunData
 from tokentrail.figures.palette import COLOURS
+from tokentrail.figures.prefill_decode import CLOSE
 from tokentrail.figures.style import Drawing, canvas, error_bar, label, plain_log_ticks, shorten
 
 NAME = "runs-comparison"
@@ -24,18 +25,18 @@ def draw(rows: Sequence[Row]) -> Drawing:
         title = f"Decode from {last[3]['shown']} to {first[3]['shown']}"
     notes = ["Each run's small model; hollow: stand-in weights. Names differ in machine, engine or campaign."]
     figure, (ax,) = canvas(None, title, [0.82 * len(ordered) + 0.3], notes, left=1.95, right=0.45)
-    for y, (run, _, prefill, decode) in enumerate(ordered):
+    for y, (run, model, prefill, decode) in enumerate(ordered):
         ax.plot([decode["value"], prefill["value"]], [y, y], color=COLOURS["other"], linewidth=3, zorder=1)
-        close = prefill["value"] < 14 * decode["value"]  # then the labels stand outside, not over each other
+        close = prefill["value"] < CLOSE * decode["value"]
         for number, half, side in ((prefill, "prefill", "left"), (decode, "decode", "right")):
-            face = COLOURS["paper"] if run.doc["weights"] == "stand-in" else COLOURS[half]
+            face = COLOURS["paper"] if run.stand_in(model) else COLOURS[half]
             ax.plot([number["value"]], [y], "o", color=COLOURS[half], markerfacecolor=face, markersize=9, zorder=4)
             error_bar(ax, number, y, COLOURS[half])
             label(
                 ax, number["value"], y, number["shown"], COLOURS[half], dy=14, size=8.5, ha=side if close else "center"
             )
     low, high = min(r[3]["value"] for r in ordered), max(r[2]["value"] for r in ordered)
-    ax.set(xscale="log", xlim=(low / 3, high * 3.5), ylim=(len(ordered) - 0.45, -0.8), yticks=range(len(ordered)))
+    ax.set(xscale="log", xlim=(low / 8, high * 3.5), ylim=(len(ordered) - 0.45, -0.8), yticks=range(len(ordered)))
     ax.set_yticklabels([row_name(run, model) for run, model, *_ in ordered], size=8.5)
     ax.set_xlabel("tokens per second (logarithmic scale)")
     ax.tick_params(axis="y", length=0)
@@ -49,6 +50,6 @@ def draw(rows: Sequence[Row]) -> Drawing:
 def row_name(run: RunData, model: str) -> str:
     """Machine, engine, model and what must be said about them, in three short lines."""
     path = run.doc["run"]
-    stamp = {"stand-in": ", stand-in"}.get(run.doc["weights"], "")
+    stamp = ", stand-in" if run.stand_in(model) else ""
     stamp += ", transcribed" if run.doc["origin"] == "transcribed" else ""
     return f"{shorten(path['machine'], 26)}\n{shorten(path['engine'], 26)}\n{shorten(run.model_name(model), 17)}{stamp}"

@@ -32,8 +32,9 @@ def draw(run: RunData) -> Drawing:
     figure, axes = canvas(run, title, [0.72] * len(found), notes, left=0.95, gap=0.42)
     for ax, (record, test) in zip(axes, found, strict=True):
         panel(ax, record, test)
-    for ax in axes[:-1]:
-        ax.set_xticklabels([])
+    if len({len(test["samples"]) for _, test in found}) == 1:
+        for ax in axes[:-1]:
+            ax.set_xticklabels([])
     axes[-1].set_xlabel("repetition, in the order measured")
     if any(s["cold"] for s in found[0][1]["samples"]):
         legend(axes[0])

@@ -131,7 +131,7 @@ def plain_log_ticks(ax: Axes, axis: str = "x") -> None:
     """Powers of ten written out (10,000, not 10⁴), with 2 and 5 between where the axis is short; no minor ticks."""
     target = ax.xaxis if axis == "x" else ax.yaxis
     low, high = target.get_view_interval()
-    subs = (1.0, 2.0, 5.0) if high < 50 * low else (1.0,)
+    subs = (1.0, 2.0, 5.0) if high < 120 * low else (1.0,)
     target.set_major_locator(matplotlib.ticker.LogLocator(subs=subs, numticks=12))
     target.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
     target.set_minor_formatter(matplotlib.ticker.NullFormatter())

@@ -24,6 +24,8 @@ def draw(run: RunData) -> Drawing:
         raise NotDrawn(f"fewer than {FEWEST} batch sizes were measured")
     users, number = max(next(iter(total.values())), key=lambda point: point[1]["value"])
     title = f"The total rate peaks at {number['shown']}, with {users:,.0f} users at once"
+    if users == max(point[0] for point in next(iter(total.values()))):
+        title = f"The total rate still grows at {users:,.0f} users at once: {number['shown']}"
     numbers = [n for p in total.values() for _, n in p]
     panels = [panel for panel in PANELS if any(found[panel[0]].get(name) for name in total)]
     notes = [view_note(numbers), error_note(numbers)]
