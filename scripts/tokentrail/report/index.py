@@ -65,7 +65,7 @@ def line(run: RunData, columns: list[dict[str, str]]) -> Line:
         "engine": path["engine"],
         "campaign": path["campaign"],
         "model": words.names["small"],
-        "weights": run.doc["weights"],
+        "weights": " / ".join(dict.fromkeys(model["weights"] for model in run.models)) or run.doc["weights"],
         "origin": run.doc["origin"],
         "device": ", ".join(gpus) or cpu or "unknown device",
     }
