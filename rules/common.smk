@@ -30,12 +30,12 @@ RESOURCES = SESSION.resources
 ENGINE_SETTINGS = json.dumps({k: v for k, v in config["engine"].items() if k != "jobs"}, sort_keys=True)
 SDIST = json.dumps({k: v for k, v in config["engine"].items() if k == "pypi"}, sort_keys=True)
 PUBLISHED = tokentrail_workflow.PUBLISHED
+FIGURE_MODULES = [f"tokentrail/figures/{module}.py" for module in figures.FIGURES.values()]
 
 
 wildcard_constraints:
     run="|".join(re.escape(run) for run in SESSION.runs),
     engine=re.escape(SESSION.engine["name"]),
-    figure="[a-z0-9-]+",
     weights="hub|stand-in|wheel",
     model="[a-z0-9][a-z0-9._-]*",
     key="[0-9a-f]{8}",
@@ -67,16 +67,6 @@ def tokenizer_of_model(wildcards):
     """Stand-ins carry Qwen's real vocabulary and chat template."""
     # ancient: the vocabulary is pinned by its own hash, so a newer llama.cpp rebuilds no stand-in
     return ancient(f"{RESOURCES}/tokenizer/tokenizer.json") if wildcards.weights == "stand-in" else []
-
-
-def code_of_figure(wildcards):
-    """The plotting script and the one module that draws this figure."""
-    return code("plot_figures.py", f"tokentrail/figures/{figures.FIGURES[wildcards.figure]}.py")
-
-
-def figures_of_run(wildcards):
-    """Every figure's note: drawn, or not and why."""
-    return expand("reports/{run}/figures/{figure}.json", run=wildcards.run, figure=figures.FIGURES)
 
 
 def templates():

@@ -3,7 +3,7 @@ Report: the page of a run, the page over all runs, and the word whether all that
 
 REQUIRED INPUTS:
     results/{run}/numbers.json, claims.json, records.json   and the raw lines that the trails show
-    reports/{run}/figures/*.json
+    reports/{run}/figures.json
     reports/templates/
 OUTPUTS:
     reports/{run}/index.html                                beside report.md and numbers.csv
@@ -18,7 +18,7 @@ rule render_report:
         numbers="results/{run}/numbers.json",
         claims="results/{run}/claims.json",
         published=f"results/{PUBLISHED}/numbers.json",
-        figures=figures_of_run,
+        figures="reports/{run}/figures.json",
         templates=templates(),
         code=code("render_report.py"),
     output:

@@ -93,7 +93,7 @@ def to_pack(
     packed = {}
     for requirement, line in requirements:
         name = canonicalize_name(requirement.name)
-        if name in NOT_USED or requirement.marker and not requirement.marker.evaluate(target.markers()):
+        if name in NOT_USED or (requirement.marker and not requirement.marker.evaluate(target.markers())):
             continue
         version = there.get(name)
         fits = version is not None and (not version or name not in ranges or ranges[name].contains(version))

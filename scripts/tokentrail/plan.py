@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tokentrail import config, jsonio
@@ -13,6 +14,7 @@ from tokentrail.problems import Problem
 DEFAULT_TIMEOUT_S = 3600
 # llama.cpp rounds the room of one sequence up to this many positions.
 POSITIONS = 256
+NATIVE = Path(__file__).resolve().parents[1] / "native"
 
 
 def resolve(
@@ -70,6 +72,9 @@ def key_of(case: dict[str, Any]) -> str:
     parts = {name: case[name] for name in ("tool", "arguments", "device", "processes")}
     parts["threads"] = case["threads"]["value"]
     parts["model"] = case["model"] and {name: case["model"][name] for name in ("id", "weights", "identity")}
+    if case["tool"] == "read-ceiling":
+        # the kernel is our own tool: another source is another measurement
+        parts["kernel"] = {path.name: jsonio.sha256_file(path) for path in sorted(NATIVE.iterdir())}
     parts["prompts"] = {prompt["id"]: prompt["sha256"] for prompt in case.get("prompts", [])}
     return jsonio.sha256_text(json.dumps(parts, sort_keys=True))[:8]
 

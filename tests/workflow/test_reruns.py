@@ -70,7 +70,9 @@ def test_measuring_script_edited(clone: Clone) -> None:
 
 
 def test_figure_edited(clone: Clone) -> None:
-    """A figure's edit draws that figure and writes the page again, for real."""
+    """A figure's edit draws that figure alone and writes the page again, for real."""
+    figures = clone.path / "reports" / clone.run_dir().relative_to(clone.path / "results") / "figures"
+    before = {path: path.stat().st_mtime_ns for path in figures.iterdir()}
     clone.append("scripts/tokentrail/figures/batching.py", "\n# a remark\n")
 
     planned = clone.planned()
@@ -80,6 +82,8 @@ def test_figure_edited(clone: Clone) -> None:
     assert not {"make_records", "derive_numbers"} & planned.keys()
     assert _measures_nothing(planned)
     clone.snakemake()
+    drawn = {path.stem for path, stamp in before.items() if path.stat().st_mtime_ns != stamp}
+    assert drawn == {"batching"}
     assert clone.planned() == {}
 
 
@@ -147,6 +151,7 @@ def test_fresh_clone_of_committed_runs(clone: Clone, tmp_path) -> None:
         ).stdout
 
     git("init", "--quiet")
+    git("add", "--all", "--force", "results", "reports")
     git("add", "--all")
     git("commit", "--quiet", "--message", "measured")
     other = tmp_path / "other"

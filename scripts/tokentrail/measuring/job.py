@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tokentrail import jsonio
+from tokentrail import jsonio, progress
 from tokentrail.engines.places import resources_folder
 from tokentrail.machine import stamp
 from tokentrail.machine.gpu import Nvml
@@ -26,6 +26,9 @@ from tokentrail.measuring.child import Child, Ended, child, die_with_snakemake
 from tokentrail.measuring.raw import Raw, writing
 from tokentrail.problems import Problem, reported
 from tokentrail.tools.failures import failed
+
+# where progress finds how long a case took before
+RESULTS = Path("results")
 
 
 @dataclass
@@ -152,6 +155,7 @@ def main(tool: str, measure: Callable[[Job], None], description: str) -> None:
     parser.add_argument("--log", type=Path, help="where a traceback goes")
     given = parser.parse_args()
     die_with_snakemake()
+    progress.announce(jsonio.read_json(given.plan), given.case, RESULTS)
     with reported(given.log, f"measure {given.case}"):
         problem = run(tool, measure, given)
     if problem:
@@ -182,9 +186,6 @@ def run(tool: str, measure: Callable[[Job], None], given: argparse.Namespace) ->
         samples = raw.folder / "samples.jsonl"
         problem = None
         try:
-            if case["device"] == "gpu" and job.nvml.broken:
-                raise Problem(f"the GPU cannot be used: {job.nvml.reason}")
-            job.model = _model_facts(case, resources)
             if case["device"] == "gpu" and job.nvml.broken:
                 raise Problem(f"the GPU cannot be used: {job.nvml.reason}")
             job.model = _model_facts(case, resources)
