@@ -11,7 +11,7 @@ measure: $(VENV)/.run-stamp
 	$(BIN)/snakemake --cores 1
 
 test: $(VENV)/.test-stamp
-	@tests/get_chromium.sh $(BIN)/python
+	tests/prepare.sh $(BIN)/python
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.test-stamp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -30,8 +31,13 @@ def measure(tmp_path: Path, planned: dict) -> tuple[dict, Path]:
 
 
 def servers() -> list[psutil.Process]:
-    """Fake servers that are still there."""
-    return [p for p in psutil.Process().children(recursive=True) if "llama-server" in " ".join(p.cmdline())]
+    """Fake servers that are still there; a process that has just ended has no command line any more."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "llama-server" in " ".join(process.cmdline()):
+                found.append(process)
+    return found
 
 
 def test_requests_are_recorded(tmp_path: Path) -> None:
