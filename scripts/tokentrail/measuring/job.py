@@ -23,6 +23,7 @@ from tokentrail.machine.probe import probe
 from tokentrail.measuring import environment, provenance
 from tokentrail.measuring.arguments import Tool
 from tokentrail.measuring.child import Child, Ended, child, die_with_snakemake
+from tokentrail.measuring.places import model_facts, model_file, relative
 from tokentrail.measuring.raw import Raw, writing
 from tokentrail.problems import Problem, reported
 from tokentrail.tools.failures import failed
@@ -188,7 +189,7 @@ def run(tool: str, measure: Callable[[Job], None], given: argparse.Namespace) ->
         try:
             if case["device"] == "gpu" and job.nvml.broken:
                 raise Problem(f"the GPU cannot be used: {job.nvml.reason}")
-            job.model = _model_facts(case, resources)
+            job.model = model_facts(case, resources)
             with stamp.sampler(samples) as job.sampler:
                 measure(job)
         except Problem as failure:
@@ -203,34 +204,9 @@ def run(tool: str, measure: Callable[[Job], None], given: argparse.Namespace) ->
     return problem
 
 
-def model_file(case: dict[str, Any]) -> str:
-    """models/{weights}/{model}.gguf of a planned case."""
-    return f"models/{case['model']['weights']}/{case['model']['id']}.gguf"
-
-
 def without_folders(text: str) -> str:
     """The text with each absolute path cut to its file name: a compiler leaves the builder's folders in messages."""
     return re.sub(r"(?<![\w.:/])/(?:[^\s/:'\"]+/)+(?=[^\s/])", "", text)
-
-
-def relative(path: Path, resources: Path) -> str:
-    """`path` below the resources folder; raises Problem when it lies elsewhere, since argv would name this machine."""
-    try:
-        return str(path.absolute().relative_to(resources.absolute()))
-    except ValueError:
-        raise Problem(f"{path} is not below {resources}; give an engine of the resources folder") from None
-
-
-def _model_facts(case: dict[str, Any], resources: Path) -> dict[str, Any] | None:
-    if case["model"] is None:
-        return None
-    file = resources / model_file(case)
-    outcome = file.with_suffix(".outcome.json")
-    if outcome.exists() and "problem" in (found := jsonio.read_json(outcome)):
-        raise Problem(f"its model could not be had: {found['problem']}")
-    if not file.exists():
-        raise Problem(f"{model_file(case)} is missing; run scripts/get_model.py (the workflow's rule get_model)")
-    return jsonio.read_json(file.with_suffix(".facts.json"), "model-facts")
 
 
 def _measurement(job: Job, workflow: dict[str, Any]) -> dict[str, Any]:
