@@ -5,12 +5,15 @@ compute, reconciliation, invalid records, missing evidence, determinism.
 """
 
 import json
+from pathlib import Path
 
 import made_run
 import pytest
 
 from tokentrail import jsonio, numbers
 from tokentrail.records import whole_run
+
+SWEEP = Path(__file__).resolve().parents[2] / "results/h200/b11434-cuda-b8ae382b/sweep-stand-in"
 
 
 @pytest.fixture(scope="module")
@@ -222,3 +225,12 @@ def test_a_failed_case_leaves_the_others(tmp_path):
     assert "decode-rate-8b-gpu" in absent
     assert "decode-rate-0.6b-gpu-steady" in ids
     assert next(c for c in document["cases"] if c["case"] == "bench-big")["valid"] is False
+
+
+def test_labels_tell_numbers_apart() -> None:
+    """No two rates of a run are called alike: a label names the model, the device and whatever was varied."""
+    document = json.loads((SWEEP / "numbers.json").read_text())
+    rates = [(n["label"], n["view"]) for n in document["numbers"] if n["unit"] == "tokens/s"]
+
+    assert len(rates) == len(set(rates))
+    assert ("Decode rate, 8B on GPU, depth 4096", "steady") in rates

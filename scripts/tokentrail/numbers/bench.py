@@ -12,18 +12,18 @@ def _several_processes(context: Context) -> bool:
 
 DEFINITIONS = [
     Definition(
-        "prefill-rate-{at}", "Prefill rate, {label} on {device}", "tokens/s", "{step}",
+        "prefill-rate-{at}", "Prefill rate, {place}", "tokens/s", "{step}",
         "prompt tokens per second of llama-bench's {n_prompt}-token prefill test at depth {n_depth}", "rate",
         {"rate": stat("{test}", "tokens/s")}, "prefill", group="bench", headline=True,
     ),
     Definition(
-        "decode-rate-{at}", "Decode rate, {label} on {device}", "tokens/s", "{step}",
+        "decode-rate-{at}", "Decode rate, {place}", "tokens/s", "{step}",
         "tokens per second of llama-bench's {n_gen}-token decode test at depth {n_depth}", "rate",
         {"rate": stat("{test}", "tokens/s")}, "decode", group="bench", headline=True,
     ),
     *(
         Definition(
-            f"{kind}-spread-{{at}}", f"Spread of {kind}, {{label}} on {{device}}", "fraction", "{step}",
+            f"{kind}-spread-{{at}}", f"Spread of {kind}, {{place}}", "fraction", "{step}",
             "sample standard deviation of the repetitions divided by their mean", "stdev / mean",
             {"stdev": plain("{test}/as_published/stdev", "tokens/s"),
              "mean": plain("{test}/as_published/mean", "tokens/s")}, kind, (PUBLISHED,), group="bench",
@@ -32,7 +32,7 @@ DEFINITIONS = [
     ),
     *(
         Definition(
-            f"{kind}-between-processes-{{at}}", f"Spread of {kind} between processes, {{label}} on {{device}}",
+            f"{kind}-between-processes-{{at}}", f"Spread of {kind} between processes, {{place}}",
             "fraction", "{step}", "largest less smallest process median, divided by the median of them", "spread",
             {"spread": plain("{test}/steady/between_process_spread", "fraction")}, kind, ("other",), group="bench",
             applies=_several_processes,
@@ -40,7 +40,7 @@ DEFINITIONS = [
         for kind in ("prefill", "decode")
     ),
     Definition(
-        "prefill-decode-ratio-{at}", "Prefill over decode, {label} on {device}", "ratio", "{step}",
+        "prefill-decode-ratio-{at}", "Prefill over decode, {place}", "ratio", "{step}",
         "prefill rate divided by decode rate", "prefill / decode",
         {"prefill": number("prefill-rate-{at}"), "decode": number("decode-rate-{at}")}, "halves",
         group="bench", headline=True,

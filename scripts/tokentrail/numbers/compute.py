@@ -15,21 +15,21 @@ def _flops(suffix: str, device: str) -> list[Definition]:
 
     return [
         Definition(
-            f"prefill-flops-{{label}}{suffix}", "Operations per second in prefill, {label} on {device}", "TFLOP/s",
+            f"prefill-flops-{{label}}{suffix}", "Operations per second in prefill, {place}", "TFLOP/s",
             "deeper", "prefill rate times operations per parameter times parameters",
             "rate * flops_per_weight * parameters / 1e12",
             {"rate": number("prefill-rate-{at}"), "parameters": fact("/model/parameters", "parameters"),
              "flops_per_weight": constant("flops_per_weight")}, "prefill", group="compute", applies=here,
         ),
         Definition(
-            f"prefill-flops-share-{{label}}{suffix}", "Prefill's share of the tensor peak, {label} on {device}",
+            f"prefill-flops-share-{{label}}{suffix}", "Prefill's share of the tensor peak, {place}",
             "fraction", "deeper", "operations per second in prefill divided by the tensor peak of the data sheet",
             "flops * 1e12 / peak", {"flops": number(f"prefill-flops-{{label}}{suffix}"), **_PEAK}, "prefill",
             group="compute", applies=lambda c: here(c) and device == "gpu",
             note="quantized weights are multiplied as 8-bit integers, whose peak is higher, so the share may exceed 1",
         ),
         Definition(
-            f"prefill-intensity-{{label}}{suffix}", "Operations per byte of weights in prefill, {label} on {device}",
+            f"prefill-intensity-{{label}}{suffix}", "Operations per byte of weights in prefill, {place}",
             "FLOP/byte", "deeper", "operations for all prompt tokens over the weights read once for all of them",
             "flops_per_weight * parameters * prompt / size",
             {"parameters": fact("/model/parameters", "parameters"), "prompt": fact("{test}/n_prompt", "tokens"),
@@ -38,14 +38,14 @@ def _flops(suffix: str, device: str) -> list[Definition]:
             note="taken as if the whole prompt went through the model in one pass",
         ),
         Definition(
-            f"decode-flops-{{label}}{suffix}", "Operations per second in decode, {label} on {device}", "TFLOP/s",
+            f"decode-flops-{{label}}{suffix}", "Operations per second in decode, {place}", "TFLOP/s",
             "deeper", "decode rate times operations per parameter times parameters",
             "rate * flops_per_weight * parameters / 1e12",
             {"rate": number("decode-rate-{at}"), "parameters": fact("/model/parameters", "parameters"),
              "flops_per_weight": constant("flops_per_weight")}, "decode", group="compute", applies=here,
         ),
         Definition(
-            f"decode-intensity-{{label}}{suffix}", "Operations per byte of weights in decode, {label} on {device}",
+            f"decode-intensity-{{label}}{suffix}", "Operations per byte of weights in decode, {place}",
             "FLOP/byte", "deeper", "operations for one token over the weights read for it",
             "flops_per_weight * parameters / size",
             {"parameters": fact("/model/parameters", "parameters"),

@@ -22,12 +22,13 @@ DEFINITIONS = [
     _pod("pod-cost-community-high", "Cost of the longer planned time, cheaper offer", "planned_minutes_high",
          "price_community"),
     Definition(
-        "usd-per-million-tokens-{pl}{suffix}", "Price of a million answer tokens, {pl} at once", "USD", "cost",
+        "usd-per-million-tokens-{pl}{suffix}", "Price of a million answer tokens, {pl} at once, {whose}", "USD", "cost",
         "price of an hour over the tokens decoded in it, times a million", "price / 3600 / together * 1e6",
         {"price": constant("price"), "together": number("batched-rate-{pl}{suffix}")}, "batch", group="cost",
     ),
     Definition(
-        "usd-per-million-prompt-tokens-{pl}{suffix}", "Price of a million prompt tokens, {pl} at once", "USD", "cost",
+        "usd-per-million-prompt-tokens-{pl}{suffix}", "Price of a million prompt tokens, {pl} at once, {whose}",
+        "USD", "cost",
         "price of an hour over the prompt tokens read in it, times a million", "price / 3600 / together * 1e6",
         {"price": constant("price"), "together": number("batched-prefill-rate-{pl}{suffix}")}, "batch", group="cost",
     ),

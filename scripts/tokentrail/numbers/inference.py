@@ -50,7 +50,8 @@ DEFINITIONS = [
         "inference",
     ),
     Definition(
-        "batching-gain-{pl}{suffix}-over-bench", "Gain of {pl} at once over llama-bench's decode rate", "ratio", "6",
+        "batching-gain-{pl}{suffix}-over-bench", "Gain of {pl} at once over llama-bench's decode rate, {whose}",
+        "ratio", "6",
         "rate of all together divided by llama-bench's decode rate of the same model, warmed up by its own pass",
         "together / alone", {"together": number("batched-rate-{pl}{suffix}"), "alone": number("decode-rate-{at}")},
         "batch-over-bench", group="inference", applies=lambda c: c.words["pl"] > 1,

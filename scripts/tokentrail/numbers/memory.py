@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tokentrail.numbers.registry import PUBLISHED, Context, Definition, constant, each, fact, number, plain, stat
+from tokentrail.numbers.scopes import FITTED
 
 _ONE = (PUBLISHED,)
 
@@ -15,8 +16,13 @@ def _untied(context: Context) -> bool:
     return context.record.document["model"].get("tied_embedding") is False
 
 
+def _plain_test(context: Context) -> bool:
+    """The tests that the straight line goes through: no flag is varied in them."""
+    return context.words["role"] in FITTED
+
+
 def _decode(identifier: str, label: str, unit: str, words: str, code: str, inputs: dict, **more) -> Definition:
-    label += ", {label} on {device}"
+    label += ", {place}"
     return Definition(identifier, label, unit, "{step}", words, code, inputs, "decode", group="memory", **more)
 
 
@@ -51,6 +57,8 @@ DEFINITIONS = [
             {"weights": fact("/model/streamed_bytes_per_token", "bytes"),
              "kv_per_position": fact("/model/kv_bytes_per_position", "bytes"),
              "depth": fact("{test}/n_depth", "tokens"), "answer": fact("{test}/n_gen", "tokens")}, views=_ONE),
+    _decode("decode-step-time-{at}", "Time of one decode step", "ms", "1000 over the decode rate", "1000 / rate",
+            {"rate": number("decode-rate-{at}")}, applies=_plain_test),
     _decode("decode-bandwidth-{at}-complete", "Memory read per second, keys and values included", "GB/s",
             "decode rate times all bytes read per token", "rate * size / 1e9",
             {"rate": number("decode-rate-{at}"), "size": number("step-bytes-{at}")}),

@@ -12,11 +12,13 @@ from typing import Any
 from tokentrail.numbers.registry import Context, Evidence, Ref, always, escape, fact, number
 
 PRIMARY = ("bench-small", "bench-small-cpu", "bench-big")
+FITTED = (*PRIMARY, "sweep-depth")  # no flag is varied in these: a straight line may go through their decode tests
 # what a test was varied in, and how that is written in an id
 _VARIED = (
     ("n_depth", "d"), ("n_prompt", "p"), ("n_gen", "n"), ("n_batch", "b"), ("n_ubatch", "ub"), ("flash_attn", "fa"),
     ("type_k", "k"), ("type_v", "v"), ("n_gpu_layers", "ngl"), ("n_threads", "t"),
 )  # fmt: skip
+_IN_WORDS = {"d": "depth {}", "p": "prompt {}", "n": "answer {}", "ub": "ubatch {}", "fa": "flash attention {}"}
 _SWEPT = {"sweep-depth": "n_depth", "sweep-ubatch": "n_ubatch", "sweep-flash": "flash_attn"}
 
 
@@ -96,21 +98,25 @@ def _tests(records: Iterable[Evidence]) -> Iterator[Context]:
         for index, test in enumerate(tests):
             same = [t for t in tests if t["kind"] == test["kind"]]
             tags = [document["tag"]] if document.get("tag") else []
-            tags += _varied(test, same, _SWEPT.get(document["role"]), bool(tags))
-            at = "-".join([(document["model"] or {}).get("label") or "model", document["device"] or "none", *tags])
-            at += _own(taken, (test["kind"], at), document["case"])
-            words = {"test": f"/tests/{index}", "at": at, "kind": test["kind"],
+            varied = _varied(test, same, _SWEPT.get(document["role"]), bool(tags))
+            model, device = (document["model"] or {}).get("label") or "model", document["device"] or "none"
+            at = "-".join([model, device, *tags, *(f"{letters}{value}" for letters, value in varied)])
+            own = _own(taken, (test["kind"], at), document["case"])
+            said = [*tags, *(_IN_WORDS.get(letters, letters + " {}").format(value) for letters, value in varied)]
+            place = ", ".join([f"{model.upper()} on {device.upper()}", *said, *([own[1:]] if own else [])])
+            at += own
+            words = {"test": f"/tests/{index}", "at": at, "place": place, "kind": test["kind"],
                      "n_prompt": test["n_prompt"], "n_gen": test["n_gen"], "n_depth": test["n_depth"]}  # fmt: skip
             yield _context(record, words)
 
 
-def _varied(test: dict[str, Any], same: list[dict[str, Any]], swept: str | None, tagged: bool) -> list[str]:
-    """Tag parts for whatever tells this test from its record's others of the same kind (or that a sweep is about)."""
+def _varied(test: dict[str, Any], same: list[dict[str, Any]], swept: str | None, tagged: bool) -> list[tuple[str, str]]:
+    """(letters, value) of whatever tells this test from its record's others of its kind (or that a sweep is about)."""
     parts = []
     for key, letters in _VARIED:
         values = {str(_setting(t, key)) for t in same}
         if len(values) > 1 or (key == swept and not tagged):
-            parts.append(f"{letters}{_setting(test, key)}".lower().replace("_", "-"))
+            parts.append((letters, str(_setting(test, key)).lower().replace("_", "-")))
     return parts
 
 
@@ -173,7 +179,10 @@ def _batches(records: Iterable[Evidence]) -> Iterator[Context]:
             tags += [f"pp{batch['pp']}-tg{batch['tg']}"] if len(shapes) > 1 else []
             suffix = "".join(f"-{tag}" for tag in tags)
             suffix += _own(taken, (batch["pl"], suffix), document["case"])
-            words = {"batch": f"/batches/{index}", "suffix": suffix, **{k: batch[k] for k in ("pl", "pp", "tg")}}
+            model = (document["model"] or {}).get("label") or "model"
+            whose = ", ".join([model.upper(), *(tag for tag in tags if tag != model)])
+            words = {"batch": f"/batches/{index}", "suffix": suffix, "whose": whose,
+                     **{k: batch[k] for k in ("pl", "pp", "tg")}}  # fmt: skip
             yield _context(record, words)
 
 
@@ -250,7 +259,7 @@ def _fits(tests: Sequence[Context]) -> Iterator[Context]:
     for device in ("gpu", "cpu"):
         points: dict[str, None] = {}
         for c in tests:
-            plain = c.words["role"] in (*PRIMARY, "sweep-depth")
+            plain = c.words["role"] in FITTED
             if c.words["kind"] == "decode" and c.device == device and plain and c.record.document["valid"]:
                 points[c.words["at"]] = None
         if len(points) >= 3:
