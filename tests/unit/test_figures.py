@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from page_runs import HOSTILE, PUBLISHED, made
 
-from tokentrail.figures import FIGURES, NotDrawn
+from tokentrail.figures import FIGURES, NotDrawn, flash_attention, sweep_batching
 from tokentrail.figures.data import RunData, load
 from tokentrail.figures.draw import draw_all
 from tokentrail.figures.lines import draw_lines
@@ -110,7 +110,7 @@ def test_stand_ins_are_stamped(drawn: Path) -> None:
 def test_cold_samples_are_drawn_apart(drawn: Path) -> None:
     """The strip names both kinds and gives the mean beside the steady value in its title."""
     assert "cold" in (drawn / "samples-strip.svg").read_text()
-    assert "as a mean over all repetitions" in about(drawn, "samples-strip")["title"]
+    assert "as the tool prints it" in about(drawn, "samples-strip")["title"]
 
 
 def test_inlined_figures_follow_the_page(drawn: Path) -> None:
@@ -182,7 +182,9 @@ def test_error_bars_say_what_they_mean() -> None:
     """Each kind of interval is named once, with its level."""
     boot = {"interval": {"low": 1, "high": 2, "level": 0.95, "method": "bootstrap"}}
 
-    assert error_note([boot, boot, {"interval": None}]) == "Error bars: bootstrap (95 %)."
+    assert error_note([boot, boot, {"interval": None}]) == "Error bars: 95 % interval, bootstrap."
+    carried = {"interval": {"low": 1, "high": 2, "level": 0.95, "method": "carried from bootstrap; Student t"}}
+    assert error_note([boot, carried]) == "Error bars: 95 % interval, bootstrap and Student t."
     assert error_note([{}]) == ""
 
 
@@ -213,3 +215,69 @@ def test_a_mixed_run_names_its_stand_ins() -> None:
 
     assert run.stamps == ["stand-in weights for Made: real shapes, random values"]
     assert (run.stand_in("a"), run.stand_in("b"), run.stand_in("unknown")) == (False, True, True)
+
+
+SWEEP = PUBLISHED.parents[2] / "h200/b11434-cuda-b8ae382b/sweep-stand-in"
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The figures of the sweep on the H200."""
+    folder = tmp_path_factory.mktemp("swept")
+    draw_all(SWEEP, folder, ["batching", "depth", "step-time", "sweep-batching", "ubatch", "flash-attention"])
+    return folder
+
+
+def test_a_sweep_has_its_figures(swept: Path) -> None:
+    """Depth, batch sizes, physical batch, flash attention and time over bytes; not the lesson's few batch sizes."""
+    drawn_or_not = {path.stem: json.loads(path.read_text())["drawn"] for path in swept.glob("*.json")}
+
+    assert drawn_or_not.pop("batching") is False
+    assert all(drawn_or_not.values()) and len(drawn_or_not) == 5
+
+
+def test_time_over_bytes_says_what_is_fixed(swept: Path) -> None:
+    """Title and words hold the line's two numbers and the data sheet's, and a point of each model."""
+    shown = {n["id"]: n["shown"] for n in json.loads((SWEEP / "numbers.json").read_text())["numbers"]}
+    found = about(swept, "step-time")
+
+    assert shown["step-fixed-cost-gpu-steady"] in found["title"]
+    assert shown["effective-bandwidth-gpu-steady"] in found["title"]
+    for number_id in ("spec-bandwidth", "decode-step-time-8b-gpu-d32768-steady", "decode-step-time-0.6b-gpu-d0-steady"):
+        assert shown[number_id] in found["description"]
+
+
+def test_a_line_needs_three_tests(tmp_path: Path) -> None:
+    """The lesson's two decode tests give no straight line, and the note says so."""
+    draw_all(PUBLISHED, tmp_path, ["step-time"])
+
+    assert "straight line" in about(tmp_path, "step-time")["reason"]
+
+
+def test_the_knee_is_where_each_still_has_half() -> None:
+    """The most users of whom none is more than twice as slow as one alone; the larger one where rates are ragged."""
+    values = {"2": 1.2, "8": 2.1, "16": 1.9, "2-8b": 2.5}
+    numbers = [number(f"slowdown-per-user-{users}", value) for users, value in values.items()]
+
+    assert sweep_batching.knees(of(numbers)) == {"": 16, "-8b": 1}
+
+
+@pytest.mark.parametrize("place", ["-fa-{}-d0", "-d0-fa{}", "-fa{}"])
+def test_flash_attention_is_paired_wherever_the_setting_stands(place: str) -> None:
+    """A tag before the depth and a setting after it are the same comparison."""
+    names = ("on", "off") if "fa-" in place else ("1", "0")
+    numbers = [number("decode-rate-8b-gpu" + place.format(name), i) for i, name in enumerate(names, 1)]
+    ((half, name, on, off),) = flash_attention.rows(of(numbers))
+
+    assert (half, on["value"], off["value"]) == ("decode", 1, 2)
+    assert name.startswith("decode, 8B")
+
+
+def number(number_id: str, value: float) -> dict:
+    """A number with as much as the figures ask of it."""
+    return {"id": number_id, "value": value, "valid": True, "shown": str(value), "view": "exact", "interval": None}
+
+
+def of(numbers: list[dict]) -> RunData:
+    """A run of just these numbers."""
+    return RunData({"numbers": numbers, "models": [], "weights": "hub", "origin": "measured", "not_measured": []})

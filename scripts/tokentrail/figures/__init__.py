@@ -17,6 +17,7 @@ FIGURES: dict[str, str] = {
     "roofline": "roofline",
     "reconciliation": "reconciliation",
     "depth": "depth",
+    "step-time": "step_time",
     "sweep-batching": "sweep_batching",
     "ubatch": "ubatch",
     "flash-attention": "flash_attention",

@@ -21,6 +21,7 @@ def draw(run: RunData) -> Drawing:
     )
     numbers = [number for _, number in rows]
     notes = [view_note(numbers), error_note(numbers), "Bytes streamed: every tensor that one decoded token reads."]
+    notes += ["Percentages: of the rate that the data sheet specifies."] if share else []
     figure, (ax,) = canvas(run, title, [0.62 * len(rows) + 0.55], notes, left=1.45, right=0.75)
     for y, (match, number) in enumerate(rows):
         part = run.best(f"decode-bandwidth-share-{match[1]}-{match[2]}")
@@ -29,12 +30,14 @@ def draw(run: RunData) -> Drawing:
         text = number["shown"] + (f" · {part['shown']}" if part else "")
         label(ax, 0, y, text, COLOURS["ink"], dx=2, dy=17, ha="left", size=9)
     limits = [(specified, "specified"), (ceiling, "measured read ceiling")]
-    for height, (number, name) in enumerate((n, w) for n, w in limits if n):
-        ax.axvline(number["value"], color=COLOURS["limit"], linewidth=1.4, linestyle=("--", ":")[height])
-        label(ax, number["value"], -0.72, f"{name} {number['shown']}", SOFT, dx=-4,
-              dy=11 * height, ha="right", size=8.5)  # fmt: skip
+    bottom, rows_of_names = len(rows) - 0.55, sorted((n["value"], n, w) for n, w in limits if n)
+    for row, (value, number, name) in enumerate(rows_of_names):  # each line ends at its name, none crosses another's
+        top = -0.62 - 0.26 * row
+        style = "--" if number is specified else ":"
+        ax.plot([value, value], [bottom, top - 0.1], color=COLOURS["limit"], linewidth=1.4, linestyle=style)
+        label(ax, value, top, f"{name} {number['shown']}", SOFT, dx=-4, ha="right", size=8.5)
     largest = max([n["value"] for n in numbers] + [n["value"] for n, _ in limits if n])
-    ax.set(xlim=(0, largest * 1.05), ylim=(len(rows) - 0.55, -1.0), yticks=range(len(rows)))
+    ax.set(xlim=(0, largest * 1.05), ylim=(bottom, -1.05), yticks=range(len(rows)))
     ax.set_yticklabels([f"{shorten(run.model_name(m[1]), 16)}\n{m[2].upper()}" for m, _ in rows])
     ax.set_xlabel("GB of weights read per second while decoding")
     ax.tick_params(axis="y", length=0)

@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 from tokentrail.figures import NotDrawn
 from tokentrail.figures.data import Number, RunData
 from tokentrail.figures.palette import COLOURS
-from tokentrail.figures.style import Drawing, canvas, error_bar, error_note, label, thousands, view_note
+from tokentrail.figures.style import Drawing, above, canvas, error_bar, error_note, label, thousands, view_note
+
+MOST = 8  # more batch sizes than a label each has room for are the sweep's figure
 
 
 def series(run: RunData, prefix: str) -> list[tuple[int, Number]]:
@@ -20,12 +22,13 @@ def series(run: RunData, prefix: str) -> list[tuple[int, Number]]:
 def panel(ax: Axes, points: Sequence[tuple[int, Number]], name: str, colour: str) -> None:
     """One line over the batch sizes with every point labelled."""
     positions = range(len(points))
-    side = -1 if points[-1][1]["value"] > points[0][1]["value"] else 1  # labels beside the line, not on it
+    rising = points[-1][1]["value"] > points[0][1]["value"]
+    look = {"ha": "right", "dx": -3} if rising else {"ha": "left", "dx": 3}  # beside the line, not on it
     values = [number["value"] for _, number in points]
     ax.plot(positions, values, "o-", color=colour, markersize=7)
     for x, (_, number) in zip(positions, points, strict=True):
         error_bar(ax, number, x, colour, horizontal=False)
-        label(ax, x, number["value"], number["shown"], colour, dx=side * 8, dy=12, size=8.5)
+        label(ax, x, above(number), number["shown"].removesuffix(" tokens/s"), colour, dy=9, size=9, **look)
     ax.set(ylim=(0, max(values) * 1.28), xlim=(-0.55, len(points) - 0.45))
     ax.set_xticks(list(positions), [f"{users}" for users, _ in points])
     ax.set_title(name, loc="left", size=10, weight="bold", color=colour, pad=4)
@@ -38,6 +41,8 @@ def draw(run: RunData) -> Drawing:
     total, each = series(run, "batched-rate"), series(run, "rate-per-user")
     if len(total) < 2:
         raise NotDrawn(run.why_missing("batched-rate-1"))
+    if len(total) > MOST:
+        raise NotDrawn("so many batch sizes are drawn as a sweep")
     each = [(1, total[0][1]), *each] if each and total[0][0] == 1 and each[0][0] != 1 else each
     users = total[-1][0]
     gain = run.best(f"batching-gain-{users}")
@@ -47,7 +52,8 @@ def draw(run: RunData) -> Drawing:
         else f"One user got {total[0][1]['shown']}; {users} together {total[-1][1]['shown']}"
     )
     numbers = [n for _, n in [*total, *each]]
-    cold = "The first row (one user) comes right after loading and is often cold."
+    printed = total[0][1].get("view") == "as-published"
+    cold = "The first row (one user) comes right after loading and is often cold." if printed else ""
     heights = [1.7, 1.7] if len(each) > 1 else [1.9]
     figure, axes = canvas(run, title, heights, [view_note(numbers), error_note(numbers), cold], left=0.95)
     panel(axes[0], total, "all users together", COLOURS["decode"])

@@ -33,14 +33,18 @@ def draw(run: RunData) -> Drawing:
     numbers = [n for points in lines.values() for _, n in points]
     notes = [view_note(numbers), error_note(numbers)]
     if predicted:
-        notes.append("Grey: a straight line through time per token over bytes per token (weights, keys and values).")
+        notes.append(
+            "Dashed: what one straight line, time per token over bytes read per token (weights, keys and values), "
+            "predicts for all models and depths together."
+        )
     figure, axes = canvas(run, title, [1.75] * len(lines), notes, left=0.95, right=0.5)
     for ax, (key, points) in zip(axes, lines.items(), strict=True):
+        foretold = {d: n["value"] for d, n in predicted.get(key, [])}
         if key in predicted:
             places = {depth: i for i, (depth, _) in enumerate(points)}
             at = [(places[d], n["value"]) for d, n in sorted(predicted[key], key=lambda p: p[0]) if d in places]
             ax.plot(*zip(*at, strict=True), color=COLOURS["published"], linestyle="--", linewidth=1.4, zorder=1)
-        draw_lines(ax, {"": points}, COLOURS["decode"], "tokens/s", every_point=True)
+        draw_lines(ax, {"": points}, COLOURS["decode"], "tokens/s", every_point=True, clear_of=foretold)
         name = f"{shorten(run.model_name(key[0]))} on the {key[1].upper()}"
         ax.set_title(name, loc="left", size=10, weight="bold", pad=4)
     axes[-1].set_xlabel("tokens already in the conversation (depth)")

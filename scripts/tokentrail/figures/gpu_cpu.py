@@ -25,7 +25,7 @@ def draw(run: RunData) -> Drawing:
     model = pairs[0]
     factors = run.need("prefill-gpu-over-cpu", "decode-gpu-over-cpu")
     rates = {(h, d): run.need(f"{h}-rate-{model}-{d}")[0] for h in ("prefill", "decode") for d in ("gpu", "cpu")}
-    title = f"Without the GPU, prefill is {factors[0]['shown']} slower, decode {factors[1]['shown']}"
+    title = f"Without the GPU, prefill takes {factors[0]['shown']} as long, decode {factors[1]['shown']}"
     numbers = list(rates.values())
     figure, (ax,) = canvas(run, title, [1.75], [view_note(numbers), error_note(numbers)], left=1.0)
     for y, half in enumerate(("prefill", "decode")):

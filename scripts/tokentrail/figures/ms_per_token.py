@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tokentrail.figures.data import RunData
 from tokentrail.figures.palette import COLOURS
-from tokentrail.figures.style import Drawing, canvas, error_bar, error_note, label, plain_log_ticks, view_note
+from tokentrail.figures.style import Drawing, above, canvas, error_bar, error_note, label, plain_log_ticks, view_note
 
 HALVES = (("prefill", "prompt token (prefill)"), ("decode", "answer token (decode)"))
 
@@ -24,12 +24,14 @@ def draw(run: RunData) -> Drawing:
         ax.plot(x, y, "o-", color=COLOURS[half], markersize=7)
         for at, number in zip(x, costs[half], strict=True):
             error_bar(ax, number, at, COLOURS[half], horizontal=False)
-            label(ax, at, number["value"], number["shown"], COLOURS[half], dy=13, size=9)
+            below = half == "prefill" and at == x[1]  # the line comes from above
+            label(ax, at, number["value"] if below else above(number), number["shown"], COLOURS[half],
+                  dy=-13 if below else 11, size=9)  # fmt: skip
         middle = ((x[0] * x[1]) ** 0.5, (y[0] * y[1]) ** 0.5)
         label(ax, *middle, name, COLOURS[half], dy=14 if half == "decode" else -14, dx=0 if half == "decode" else -14,
               ha="center" if half == "decode" else "right", weight="bold")  # fmt: skip
     low, high = min(n["value"] for n in numbers), max(n["value"] for n in numbers)
-    ax.set(xscale="log", yscale="log", xlim=(x[0] / 1.7, x[1] * 1.7), ylim=(low / 1.8, high * 2.2))
+    ax.set(xscale="log", yscale="log", xlim=(x[0] / 1.7, x[1] * 1.7), ylim=(low / 2.8, high * 2.2))
     ax.set_xlabel("prompt length (tokens)")
     ax.set_ylabel("milliseconds per token")
     plain_log_ticks(ax, "y")

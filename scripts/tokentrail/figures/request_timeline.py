@@ -17,7 +17,7 @@ NAMES = {
     "long-warm-128": "long, warm server\nanswer ≤ 128",
     "long-warm-32": "long, warm server\nanswer ≤ 32",
 }
-MILLISECONDS = {"s": 1000.0, "ms": 1.0}
+SECONDS = {"s": 1.0, "ms": 0.001}
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ def requests(run: RunData) -> list[Request]:
     return found
 
 
-def ms(number: Number) -> float:
-    """Milliseconds, whatever the number's unit of time."""
-    return number["value"] * MILLISECONDS[number["unit"]]
+def seconds(number: Number) -> float:
+    """Seconds, whatever the number's unit of time."""
+    return number["value"] * SECONDS[number["unit"]]
 
 
 def draw(run: RunData) -> Drawing:
@@ -55,16 +55,16 @@ def draw(run: RunData) -> Drawing:
         raise NotDrawn("no streamed request was timed")
     title = title_of(run, found)
     numbers = [n for r in found for n in (r.wait, r.rest)]
-    notes = [view_note(numbers), "The first token arrives where the bar turns to decode. Each bar is one request."]
+    notes = [view_note(numbers), "The first token arrives where the bar turns to decode. Intervals: on the page."]
     figure, (ax,) = canvas(run, title, [0.72 * len(found) + 0.3], notes, left=1.5, right=0.45)
-    longest = max(ms(r.wait) + ms(r.rest) for r in found)
+    longest = max(seconds(r.wait) + seconds(r.rest) for r in found)
     for y, request in enumerate(found):
         draw_bar(ax, y, request, longest)
     ax.set(xlim=(0, longest * 1.02), ylim=(len(found) - 0.4, -0.85), yticks=range(len(found)))
     ax.set_yticklabels([NAMES[r.name] + tokens_line(r) for r in found])
-    ax.set_xlabel("milliseconds since the request was sent")
+    ax.set_xlabel("seconds since the request was sent")
     ax.tick_params(axis="y", length=0)
-    legend(ax, found[0])
+    legend(ax, found)
     return Drawing(figure, title, describe(found))
 
 
@@ -84,8 +84,8 @@ def tokens_line(request: Request) -> str:
 
 def draw_bar(ax: Axes, y: float, request: Request, longest: float) -> None:
     """Segments of one request, each labelled with its time where it has room."""
-    wait, rest = ms(request.wait), ms(request.rest)
-    inside = min(ms(request.prefill), wait) if request.prefill else 0.0
+    wait, rest = seconds(request.wait), seconds(request.rest)
+    inside = min(seconds(request.prefill), wait) if request.prefill else 0.0
     segments = ((0.0, wait - inside, "other"), (wait - inside, inside, "prefill"), (wait, rest, "decode"))
     for start, width, colour in segments:
         ax.barh(y, width, left=start, height=0.42, color=COLOURS[colour], edgecolor=PAPER, linewidth=1)
@@ -97,14 +97,17 @@ def draw_bar(ax: Axes, y: float, request: Request, longest: float) -> None:
         label(ax, end, y, text, COLOURS["decode"], dx=6, ha="left", size=9)
 
 
-def legend(ax: Axes, request: Request) -> None:
+def legend(ax: Axes, found: list[Request]) -> None:
     """The three colours named once, above the bars."""
     x = 0.0
-    for name, colour in (("other waiting", "published"), ("prefill", "prefill"), ("decode", "decode")):
-        if name != "prefill" or request.prefill:
-            look = {"size": 9, "color": COLOURS[colour], "weight": "bold", "va": "bottom"}
-            ax.annotate(f"■ {name}", (x, 1.0), xycoords="axes fraction", **look)
-            x += 0.34 if name == "other waiting" else 0.22
+    wait = "other waiting" if all(request.prefill for request in found) else "waiting"
+    names = ((wait, "other", "soft"), ("prefill", "prefill", "prefill"), ("decode", "decode", "decode"))
+    for name, square, colour in names:
+        if name != "prefill" or any(request.prefill for request in found):
+            look = {"size": 9, "weight": "bold", "va": "bottom", "xycoords": "axes fraction"}
+            ax.annotate("■", (x, 1.0), color=COLOURS[square], **look)
+            ax.annotate(name, (x + 0.035, 1.0), color=COLOURS[colour], **look)
+            x += {"other waiting": 0.34, "waiting": 0.24}.get(name, 0.22)
 
 
 def describe(found: list[Request]) -> str:

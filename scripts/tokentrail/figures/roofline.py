@@ -5,7 +5,17 @@ from __future__ import annotations
 from tokentrail.figures import NotDrawn
 from tokentrail.figures.data import Number, RunData
 from tokentrail.figures.palette import COLOURS
-from tokentrail.figures.style import SOFT, Drawing, canvas, error_bar, label, plain_log_ticks, shorten, view_note
+from tokentrail.figures.style import (
+    SOFT,
+    Drawing,
+    canvas,
+    error_bar,
+    error_note,
+    label,
+    plain_log_ticks,
+    shorten,
+    view_note,
+)
 
 EIGHT_BIT = "Above the line: quantized weights are multiplied in 8 bits, where the peak is higher."
 Point = tuple[str, str, Number, Number]  # half, model label, operations per byte, operations per second
@@ -37,11 +47,15 @@ def draw(run: RunData) -> Drawing:
             f"decode {shares[1]['shown']} of the bandwidth"
         )
     numbers = [n for *_, x, y in found for n in (x, y)]
-    notes = [view_note(numbers), EIGHT_BIT if any(y["value"] > peak["value"] for *_, y in found) else ""]
+    notes = [
+        view_note(numbers),
+        error_note([y for *_, y in found]),
+        EIGHT_BIT if any(y["value"] > peak["value"] for *_, y in found) else "",
+    ]
     figure, (ax,) = canvas(run, title, [3.0], notes, left=0.95, right=0.5)
     left = min(x["value"] for _, _, x, _ in found) / 3
     right = max(max(x["value"] for _, _, x, _ in found), ridge["value"]) * 12
-    low = min(y["value"] for *_, y in found) / 4
+    low = min(y["value"] for *_, y in found) / 8
     # the slope is the bandwidth: at the ridge it meets the peak
     corner = [(left, peak["value"] * left / ridge["value"]), (ridge["value"], peak["value"]), (right, peak["value"])]
     ax.plot(*zip(*corner, strict=True), color=COLOURS["limit"], linewidth=1.6)

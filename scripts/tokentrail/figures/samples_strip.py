@@ -28,7 +28,7 @@ def draw(run: RunData) -> Drawing:
     if not found:
         raise NotDrawn("the source keeps no single repetitions, only means and spreads")
     title = title_of(run)
-    notes = ["Each dot is one repetition, in order; runs of dots that follow a cold one belong to one process."]
+    notes = ["Each dot is one repetition, each ring the first of its process: cold by rule, whatever its value."]
     figure, axes = canvas(run, title, [0.72] * len(found), notes, left=0.95, gap=0.42)
     for ax, (record, test) in zip(axes, found, strict=True):
         panel(ax, record, test)
@@ -42,11 +42,11 @@ def draw(run: RunData) -> Drawing:
 
 
 def title_of(run: RunData) -> str:
-    """The finding: the mean over all repetitions beside the steady rate."""
+    """The finding: the tool's own mean beside the steady rate."""
     for match, steady in run.matching(r"prefill-rate-(.+)-(gpu|cpu)"):
         mean = run.exact(f"prefill-rate-{match[1]}-{match[2]}")
         if mean and steady is not mean:
-            return f"Prefill: {mean['shown']} as a mean over all repetitions, {steady['shown']} once warm"
+            return f"Prefill: {mean['shown']} as the tool prints it, {steady['shown']} once warm"
     return "Every repetition in the order it was measured"
 
 

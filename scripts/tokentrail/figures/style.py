@@ -96,14 +96,14 @@ def error_bar(ax: Axes, number: Number, at: float, colour: str, horizontal: bool
 def error_note(numbers: Iterable[Number]) -> str:
     """What the error bars of these numbers mean, one sentence; empty where none has an interval."""
     intervals = [number["interval"] for number in numbers if number.get("interval")]
-    meanings = dict.fromkeys(_meaning(interval) for interval in intervals)
-    return f"Error bars: {'; '.join(meanings)}." if meanings else ""
-
-
-def _meaning(interval: dict[str, Any]) -> str:
-    """An interval's kind in words a reader of the figure understands."""
-    method = interval["method"].rstrip(".")
-    return f"{method} ({100 * interval['level']:g} %)" if interval.get("level") else method
+    meanings: dict[str, list[str]] = {}
+    for interval in intervals:
+        level = f"{100 * interval['level']:g} % interval, " if interval.get("level") else ""
+        kinds = meanings.setdefault(level, [])
+        kinds += [kind for kind in interval["method"].rstrip(".").removeprefix("carried from ").split("; ")
+                  if kind not in kinds]  # fmt: skip
+    said = [level + " and ".join(kinds) for level, kinds in meanings.items()]
+    return f"Error bars: {'; '.join(said)}." if said else ""
 
 
 def view_note(numbers: Sequence[Number]) -> str:
@@ -111,9 +111,9 @@ def view_note(numbers: Sequence[Number]) -> str:
     views = {number.get("view") for number in numbers}
     if "steady" in views:
         return "Steady values: median of warm samples." if views <= {"steady", "exact", "other"} else (
-            "Steady values (median of warm samples) where the run has them, else the tool's mean over all."
+            "Steady values (median of warm samples) where the run has them, else as the tool prints them."
         )  # fmt: skip
-    return "Values as the tools report them: means over all repetitions." if "as-published" in views else ""
+    return "Values as the tools print them, cold repetitions included." if "as-published" in views else ""
 
 
 def shorten(text: str, limit: int = 28) -> str:
@@ -125,6 +125,11 @@ def label(ax: Axes, x: float, y: float, text: str, colour: str = INK, dx: float 
     """Direct label at a data point, moved by (dx, dy) points."""
     settings = {"ha": "center", "va": "center", "size": 9.5, "color": colour, **how}
     ax.annotate(text, (x, y), xytext=(dx, dy), textcoords="offset points", annotation_clip=False, **settings)
+
+
+def above(number: Number) -> float:
+    """The height above which a number's label is clear of its error bar."""
+    return max(number["value"], (number.get("interval") or {}).get("high") or number["value"])
 
 
 def plain_log_ticks(ax: Axes, axis: str = "x") -> None:

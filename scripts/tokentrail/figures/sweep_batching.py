@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from matplotlib.axes import Axes
+
 from tokentrail.figures import NotDrawn
 from tokentrail.figures.data import RunData
 from tokentrail.figures.lines import draw_lines
@@ -28,13 +30,19 @@ def draw(run: RunData) -> Drawing:
         title = f"The total rate still grows at {users:,.0f} users at once: {number['shown']}"
     numbers = [n for p in total.values() for _, n in p]
     panels = [panel for panel in PANELS if any(found[panel[0]].get(name) for name in total)]
-    notes = [view_note(numbers), error_note(numbers)]
+    notes = [
+        view_note(numbers),
+        error_note(numbers),
+        "Ring: the most users of whom each still has half a lone user's rate.",
+    ]
     figure, axes = canvas(run, title, [1.6] * len(panels), notes, left=0.95, right=1.0)
     for ax, (prefix, heading, colour, unit) in zip(axes, panels, strict=True):
         chosen = {label_of(run, name): found[prefix][name] for name in total if found[prefix].get(name)}
         draw_lines(ax, chosen, COLOURS[colour], unit, log=True)
         plain_log_ticks(ax, "y")
         ax.set_title(heading, loc="left", size=10, weight="bold", color=COLOURS[colour], pad=4)
+        if prefix == "rate-per-user":
+            mark_knees(ax, run, found[prefix], total)
     specified = run.best("spec-bandwidth")
     if specified and panels[-1][0] == "batch-bandwidth":
         axes[-1].axhline(specified["value"], color=SOFT, linestyle="--", linewidth=1.2)
@@ -44,6 +52,27 @@ def draw(run: RunData) -> Drawing:
     axes[-1].set_xlabel("users at once (sequences in the batch)")
     words = [f"{label_of(run, name)} {u:,.0f} users: {n['shown']}" for name, p in total.items() for u, n in p]
     return Drawing(figure, title, "; ".join(words).strip() + ".")
+
+
+def knees(run: RunData) -> dict[str, int]:
+    """{suffix: the most users of whom none is more than twice as slow as one alone}; picked, not derived."""
+    slow: dict[str, dict[int, float]] = {}
+    for match, number in run.matching(r"slowdown-per-user-(\d+)((?:-.+)?)"):
+        slow.setdefault(match[2], {})[int(match[1])] = number["value"]
+    return {
+        suffix: max((n for n, times in by_size.items() if times <= 2), default=1) for suffix, by_size in slow.items()
+    }
+
+
+def mark_knees(ax: Axes, run: RunData, each: dict[str, list], total: dict[str, list]) -> None:
+    """A ring around each line's knee, with its batch size."""
+    settings = sorted({users for name in total for users, _ in each.get(name, [])})
+    for suffix, users in knees(run).items():
+        for at, number in each.get(suffix, []) if suffix in total else []:
+            if at == users:
+                x = settings.index(at)
+                ax.plot([x], [number["value"]], "o", markersize=11, fillstyle="none", color=COLOURS["ink"], zorder=5)
+                label(ax, x, number["value"], f"{users} users", COLOURS["ink"], dx=-2, dy=-13, ha="right", size=8.5)
 
 
 def lines(run: RunData, prefix: str) -> dict[str, list]:
@@ -56,4 +85,4 @@ def lines(run: RunData, prefix: str) -> dict[str, list]:
 
 def label_of(run: RunData, suffix: str) -> str:
     """What a line is called: its model or tag; the lesson's own small model where the id says neither."""
-    return suffix.lstrip("-") or (run.model_label("batched-small") or "")
+    return (suffix.lstrip("-") or run.model_label("batched-small") or "").upper()
