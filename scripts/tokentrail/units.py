@@ -20,7 +20,7 @@ BYTES = {
 # Parameter counts: llama.cpp prints M below 1e9 and B (billion) above, so "B" means two things;
 # the caller says which by choosing the function.
 COUNTS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
-_QUANTITY = re.compile(r"^\s*(\d[\d,]*(?:\.\d+)?)\s*([A-Za-z]*)\s*$")
+_QUANTITY = re.compile(r"^\s*(\d[\d,]*(?:\.\d+)?)\s*([A-Za-z]*)\s*$", re.A)
 
 
 def parse_bytes(text: str) -> dict:

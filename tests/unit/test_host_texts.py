@@ -68,10 +68,11 @@ def test_gpu_list_that_is_none(text):
 
 
 def test_gpu_memory_not_told():
-    """In some containers the memory column is [N/A]."""
-    found = host_texts.gpu_processes("pid, process_name, used_gpu_memory [MiB]\n7, a, b, [N/A]\n7, x, [N/A]\n")
+    """In some containers the memory column is [N/A]; a comma in a name is no column."""
+    found = host_texts.gpu_processes("pid, process_name, used_gpu_memory [MiB]\n7, a, b, [N/A]\n8, x, [N/A]\n")
 
-    assert found == [{"pid": 7, "name": "x", "memory_mib": None}]
+    assert found == [{"pid": 7, "name": "a, b", "memory_mib": None}, {"pid": 8, "name": "x", "memory_mib": None}]
+    assert "pid 7)" in host_texts.shared_gpu(found, {8})["message"]
 
 
 @pytest.mark.parametrize(

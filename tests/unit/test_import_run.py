@@ -118,7 +118,7 @@ TABLE = "| model | size | params | backend | ngl | test | t/s |\n| - | - | - | -
     ("name", "text", "expected"),
     [
         ("empty.md", "", "is empty"),
-        ("prose.md", "my card is fast\n", "no result|measured nothing|not JSON"),
+        ("prose.md", "my card is fast\n", "no output of llama-bench"),
         ("ragged.md", TABLE + "| m | 4.68 GiB | 8.19 B | CUDA | pp512 | 1.00 ± 0.1 |\n", "cells"),
         ("rate.md", TABLE + "| m | 4.68 GiB | 8.19 B | CUDA | 99 | pp512 | fast |\n", "test (with|and) its rate"),
         ("test.md", TABLE + "| m | 4.68 GiB | 8.19 B | CUDA | 99 | quick | 1.00 ± 0.1 |\n", "test (with|and) its rate"),

@@ -10,7 +10,7 @@ from typing import Any
 
 from tokentrail.problems import Problem
 from tokentrail.records import printed_requests, transcribed
-from tokentrail.tools import batched_bench, llama_bench
+from tokentrail.tools import batched_bench, lenient_json, llama_bench
 
 EXPECTED = (
     "a llama-bench output (Markdown, jsonl, json, csv), a llama-batched-bench output (Markdown, jsonl), "
@@ -40,11 +40,13 @@ class Part:
 def read(path: Path, has_gpu: bool) -> list[Part]:
     """The parts of one file. Raises Problem naming file and fault when it is none of what can be imported."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = lenient_json.as_text(path.read_bytes())
     except FileNotFoundError:
         raise Problem(f"{path} does not exist; name the file with the pasted output") from None
-    except UnicodeDecodeError:
-        raise Problem(f"{path} is not a UTF-8 text; save the pasted output as text") from None
+    except IsADirectoryError:
+        raise Problem(f"{path} is a folder; name the file with the pasted output") from None
+    if "\x00" in text:
+        raise Problem(f"{path} is no text; save the pasted output as text")
     if not text.strip():
         raise Problem(f"{path} is empty; it needs {EXPECTED}")
     try:
@@ -65,11 +67,12 @@ def _bench(path: Path, text: str) -> list[Part]:
     _refuse(found["reasons"])
     if not found["tests"]:
         raise Problem(f"no result is in it; it needs {EXPECTED}")
-    groups: dict[tuple[Any, str], list[dict[str, Any]]] = {}
+    groups: dict[tuple[Any, str, Any], list[dict[str, Any]]] = {}
     for test in found["tests"]:
         settings = test["settings"]
-        groups.setdefault((settings.get("model_type"), settings["device"]), []).append(test)
-    return [_bench_part(path, model, device, tests) for (model, device), tests in groups.items()]
+        build = settings.get("build_number"), settings.get("build_commit")
+        groups.setdefault((settings.get("model_type"), settings["device"], build), []).append(test)
+    return [_bench_part(path, model, device, tests) for (model, device, _), tests in groups.items()]
 
 
 def _bench_part(path: Path, model: str | None, device: str, tests: Sequence[dict[str, Any]]) -> Part:

@@ -25,12 +25,12 @@ def read(
     header = read_header(path)
     _refuse_parts(path.name, header)
     tensors, metadata = header.tensors, header.metadata
-    architecture = metadata.get("general.architecture")
+    architecture = _typed(metadata.get("general.architecture"), str)
     tensor_bytes = sum(t.bytes for t in tensors)
     parameters = sum(t.elements for t in tensors)
     names = {t.name: t for t in tensors}
     kv, missing = kv_bytes_per_position(metadata)
-    template = metadata.get("tokenizer.chat_template")
+    template = _typed(metadata.get("tokenizer.chat_template"), str)
     facts = {
         "schema_version": 1,
         "model": model,
@@ -48,11 +48,11 @@ def read(
         "bits_per_weight": 8 * tensor_bytes / parameters if parameters else None,
         "tied_embedding": OUTPUT not in names,
         "architecture": architecture,
-        "layers": metadata.get(f"{architecture}.block_count"),
+        "layers": _typed(metadata.get(f"{architecture}.block_count"), int),
         "formats": formats(tensors),
         "source": source,
         "experts": experts(metadata),
-        "context_length": metadata.get(f"{architecture}.context_length"),
+        "context_length": _typed(metadata.get(f"{architecture}.context_length"), int),
         "chat_template_sha256": hashlib.sha256(template.encode()).hexdigest() if template else None,
     }
     return facts | ({"missing": missing} if missing else {})
@@ -62,13 +62,18 @@ def streamed_bytes_per_token(tensors: tuple[Tensor, ...], metadata: dict[str, An
     """Bytes of weights read for one decoded token at batch 1.
 
     All tensors, except: the token embedding where the output matrix is stored apart (then one row of it is read; where
-    it is tied, it *is* the output matrix and is read whole), and the share of expert tensors that are not used.
+    it is tied, it *is* the output matrix and is read whole), the share of expert tensors that are not used, and the
+    layers that only predict further tokens ahead (MTP), which plain decoding does not run.
     """
     untied = any(t.name == OUTPUT for t in tensors)
     routed = experts(metadata)
+    architecture = metadata.get("general.architecture")
+    keys = ("block_count", "nextn_predict_layers")
+    layers, ahead = (_typed(metadata.get(f"{architecture}.{key}"), int) or 0 for key in keys)
+    unused = tuple(f"blk.{layer}." for layer in range(max(layers - ahead, 0), layers))
     total = 0
     for tensor in tensors:
-        if untied and tensor.name == EMBEDDING:
+        if (untied and tensor.name == EMBEDDING) or tensor.name.startswith(unused):
             continue
         if routed and "_exps." in tensor.name:
             total += tensor.bytes * routed["used"] // routed["count"]
@@ -80,8 +85,9 @@ def streamed_bytes_per_token(tensors: tuple[Tensor, ...], metadata: dict[str, An
 def experts(metadata: dict[str, Any]) -> dict[str, int] | None:
     """How many experts each layer has and uses per token; None for a dense model."""
     architecture = metadata.get("general.architecture")
-    count, used = (metadata.get(f"{architecture}.{key}") for key in ("expert_count", "expert_used_count"))
-    return {"count": count, "used": used} if count and used else None
+    keys = ("expert_count", "expert_used_count")
+    count, used = (_typed(metadata.get(f"{architecture}.{key}"), int) for key in keys)
+    return {"count": count, "used": min(used, count)} if count and used else None
 
 
 def kv_bytes_per_position(metadata: dict[str, Any]) -> tuple[int | None, dict[str, str]]:
@@ -102,13 +108,19 @@ def kv_bytes_per_position(metadata: dict[str, Any]) -> tuple[int | None, dict[st
         if value(key):
             return None, {"kv_bytes_per_position": f"the cache of {architecture} has {what}"}
     layers, heads = value("block_count"), value("attention.head_count")
-    if not (isinstance(layers, int) and isinstance(heads, int)):
+    if not (isinstance(layers, int) and isinstance(heads, int) and layers > 0 and heads > 0):
         return None, {"kv_bytes_per_position": "the file does not say its layers and heads as single numbers"}
-    kv_heads = value("attention.head_count_kv") or heads
+    kv_heads = value("attention.head_count_kv")
+    kv_heads = heads if kv_heads is None else kv_heads
     per_layer = kv_heads if isinstance(kv_heads, list) else [kv_heads] * layers
     head = (value("embedding_length") or 0) // heads
     width = (value("attention.key_length") or head) + (value("attention.value_length") or head)
     return sum(per_layer) * width * F16_BYTES, {}
+
+
+def _typed(value: Any, kind: type) -> Any:
+    """The value where it is of this type, else None: keys are whatever the file's maker wrote."""
+    return value if isinstance(value, kind) and not isinstance(value, bool) else None
 
 
 def formats(tensors: tuple[Tensor, ...]) -> dict[str, dict[str, int]]:
@@ -124,7 +136,11 @@ def formats(tensors: tuple[Tensor, ...]) -> dict[str, dict[str, int]]:
 
 def _refuse_parts(name: str, header: Header) -> None:
     parts = header.metadata.get("split.count", 1)
-    if parts > 1:
+    kind, architecture = (header.metadata.get(f"general.{key}") for key in ("type", "architecture"))
+    if kind in ("adapter", "mmproj", "imatrix") or architecture == "clip":
+        what = {"adapter": "an adapter (LoRA)", "imatrix": "an importance matrix"}.get(kind, "a vision projector")
+        raise Problem(f"{name}: {what}, not a language model; name the model's own file")
+    if not isinstance(parts, int) or parts > 1:
         raise Problem(f"{name}: one of {parts} parts of a model; join them first with llama-gguf-split --merge")
-    if not header.tensors:
+    if not any(t.bytes for t in header.tensors):
         raise Problem(f"{name}: a GGUF file without tensors (a vocabulary only), not a model")

@@ -103,6 +103,8 @@ class _Cursor:
 
     def array(self) -> list[Any] | Array:
         kind, count = GGUFValueType(self.scalar("<I")), self.scalar("<Q")
+        if count > len(self.data):
+            raise struct.error("array over the end")
         if count <= _SHORT_ARRAY:
             return [self.value(kind) for _ in range(count)]
         start = self.at
@@ -133,10 +135,11 @@ def read_header(path: Path) -> Header:
         _refuse_other_files(path.name, data[:512])
         try:
             header = _read(_Cursor(data), size)
-        except (struct.error, IndexError):
+        except (struct.error, IndexError, OverflowError):
             raise Problem(f"{path.name}: truncated: the file ends at {size} bytes, within its header") from None
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, RecursionError) as error:
             raise Problem(f"{path.name}: damaged, or of a newer GGUF kind than this reader knows ({error})") from None
+    _refuse_wrong_table(path.name, header)
     needed = max((header.data_start + t.offset + t.bytes for t in header.tensors), default=0)
     if size < needed:
         raise Problem(f"{path.name}: truncated: {size} of {needed} bytes; remove it and get it again")
@@ -148,14 +151,35 @@ def _refuse_other_files(name: str, head: bytes) -> None:
         return
     if head.startswith(b"version https://git-lfs"):
         raise Problem(f"{name}: git-lfs pointer, not the model; fetch the file itself (git lfs pull, or the hub)")
-    if head.lstrip()[:1] == b"<":
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<":
         raise Problem(f"{name}: HTML page, not a model; the address asks for a login or is wrong")
-    raise Problem(f"{name}: not a GGUF file (it begins with {head[:4]!r}, not b'GGUF')")
+    raise Problem(f"{name}: not a GGUF file (it begins with {head[:16]!r}, not b'GGUF')")
+
+
+def _refuse_wrong_table(name: str, header: Header) -> None:
+    """A tensor named twice, of broken blocks, or lying over another one: no tool would read that as meant."""
+    names = [t.name for t in header.tensors]
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise Problem(f"{name}: damaged: tensor {twice!r} is there twice; remove it and get it again")
+    end = 0
+    for tensor in sorted(header.tensors, key=lambda t: t.offset):
+        per_block = GGML_QUANT_SIZES[tensor.format][0]
+        if tensor.shape and tensor.shape[0] % per_block:
+            rows = f"rows of {tensor.name!r} ({tensor.shape[0]} weights)"
+            raise Problem(f"{name}: damaged: {rows} are no whole blocks of {per_block}; get it again")
+        if tensor.offset < end and tensor.bytes:
+            raise Problem(f"{name}: damaged: tensor {tensor.name!r} lies over another; remove it and get it again")
+        end = max(end, tensor.offset + tensor.bytes)
 
 
 def _read(cursor: _Cursor, size: int) -> Header:
     cursor.at = 4
     version, tensor_count, key_count = cursor.scalar("<I"), cursor.scalar("<Q"), cursor.scalar("<Q")
+    if version == 1:
+        raise ValueError("GGUF version 1 is no longer read by llama.cpp; convert the model again")
+    if version in (2 << 24, 3 << 24):
+        raise ValueError("it is big-endian, made for another kind of machine")
     if version not in (2, 3):
         raise ValueError(f"GGUF version {version}, not 2 or 3")
     metadata = {}
@@ -163,7 +187,10 @@ def _read(cursor: _Cursor, size: int) -> Header:
         key = cursor.text()
         metadata[key] = cursor.value(GGUFValueType(cursor.scalar("<I")))
     tensors = tuple(cursor.tensor() for _ in range(tensor_count))
-    return Header(metadata, tensors, padded(cursor.at, metadata.get("general.alignment", 32)), size)
+    alignment = metadata.get("general.alignment", 32)
+    if not isinstance(alignment, int) or alignment <= 0 or alignment % 8:
+        raise ValueError(f"general.alignment is {alignment!r}")
+    return Header(metadata, tensors, padded(cursor.at, alignment), size)
 
 
 def padded(size: int, alignment: int = 32) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from tokentrail import statistics
 from tokentrail.problems import Problem
 from tokentrail.records import printed_requests, views
-from tokentrail.tools import batched_bench, llama_bench
+from tokentrail.tools import batched_bench, lenient_json, llama_bench
 
 Found = dict[str, Any]
 
@@ -20,7 +20,7 @@ Found = dict[str, Any]
 def read(measurement: Mapping[str, Any], folder: Path) -> Found:
     """The tool's part of a record of one transcribed case (see tokentrail.records.tools.read)."""
     transcription = measurement["transcription"]
-    text = (folder / transcription["files"][0]["file"]).read_text(encoding="utf-8")
+    text = lenient_json.as_text((folder / transcription["files"][0]["file"]).read_bytes())
     tool, role = measurement["case"]["tool"], measurement["case"]["role"]
     device = measurement["case"]["device"]
     if tool == "llama-bench":

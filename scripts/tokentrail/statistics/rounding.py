@@ -8,7 +8,8 @@ from decimal import Decimal
 from tokentrail.statistics.intervals import Interval, Quantity
 
 ROUNDING = "rounding of the printed text"
-_NUMBER = re.compile(r"^[+-]?\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?$|^[+-]?\.\d+$")
+# A comma stands between thousands only: "7340,20" is somebody's decimal comma and no 734,020.
+_NUMBER = re.compile(r"^[+-]?(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$|^[+-]?\.\d+$", re.A)
 
 
 def printed(text: str) -> tuple[float, float, float]:

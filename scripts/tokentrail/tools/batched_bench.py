@@ -9,21 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 
-from tokentrail.statistics import rounding
+from tokentrail.tools import batched_bench_checks as checks
 from tokentrail.tools import lenient_json, markdown_tables
-from tokentrail.tools.failures import decode_failure, failed, plain_lines, reason
+from tokentrail.tools.failures import decode_failure, failed, plain_lines, reason, unreadable
 
-# Context is given out in pieces of 256 tokens per sequence.
-PAD = 256
-_COUNTS = ("pp", "tg", "pl", "n_kv")
-_TIMES = ("t_pp", "speed_pp", "t_tg", "speed_tg", "t", "speed")
 _COLUMNS = {"PP": "pp", "TG": "tg", "B": "pl", "N_KV": "n_kv", "T_PP s": "t_pp", "S_PP t/s": "speed_pp",
             "T_TG s": "t_tg", "S_TG t/s": "speed_tg", "T s": "t", "S t/s": "speed"}  # fmt: skip
 _HEADER = re.compile(r"(?:main|llama[-_]batched[-_]bench):\s*(n_kv_max\s*=.*)")
-_PAIR = re.compile(r"(\w+)\s*=\s*(-?[\w.]+)")
-_PER_SEQUENCE = re.compile(r"n_tokens = (\d+) > size = (\d+)|failed to find a memory slot|failed to find kv cache slot")
 
 
 def parse(
@@ -40,27 +33,28 @@ def parse(
     planned: the rows asked for, each {pp, tg, pl}; one that is asked for twice is listed twice.
     The first row of a process is cold by its position. Rows stay in the order measured (by_batch sorts).
     """
-    text = lenient_json.as_text(stdout)
+    text = lenient_json.printed_text(stdout)
     reasons, remarks, reported = [], [], {}
-    header = _HEADER.search(text) or _HEADER.search("\n".join(plain_lines(stderr)))
-    if header:
-        reported = {name: _number(value) for name, value in _PAIR.findall(header[1])}
+    headers = _HEADER.findall(text) or _HEADER.findall("\n".join(plain_lines(stderr)))[-1:]
+    if headers:
+        reported = {name: checks.number(value) for name, value in checks.PAIR.findall(headers[0])}
     table = any(set(t.header) >= {"PP", "TG", "B"} for t in markdown_tables.tables(text))
     raw = _table(text, reasons) if table else _jsonl(text, reasons, remarks)
+    if not raw and not reasons and not table and text.strip(" \n[]"):
+        reasons.append(unreadable("llama-batched-bench", text, "JSON lines or a Markdown table"))
+    reasons += checks.several(headers, raw)
     rows = [_row(values, index, process, remarks) for index, values in enumerate(raw)]
-    for row in rows:
-        if row["pl"] < 1 or min(row["t_pp_s"] or 0, row["t_tg_s"] or 0) < 0:
-            sentence = f"row pp={row['pp']}, tg={row['tg']}, pl={row['pl']} has no sequence or a time below 0"
-            reasons.append(reason("impossible-row", sentence))
+    reasons += [reason("impossible-row", sentence) for row in rows if (sentence := checks.impossible(row))]
     if raw and not table:
-        reported = {name: v for name, v in raw[0].items() if name not in _COUNTS + _TIMES} | reported
+        reported = {name: v for name, v in raw[0].items() if name not in checks.COUNTS + checks.TIMES} | reported
     reported["format"] = "markdown" if table else "jsonl"
     if exit_status != 0:
         total = f" of {len(planned)} planned" if planned else ""
         reasons = failed("llama-batched-bench", exit_status, stderr, f"{len(rows)}{total} rows finished") + reasons
-        reasons += _too_small(stderr, planned)
+        reasons += checks.too_small(stderr, planned)
     else:
-        reasons += _check(rows, planned, reported)
+        # An output that could not be read at all says nothing of what was measured.
+        reasons += checks.check(rows, planned, reported) if rows or not reasons else []
         if line := decode_failure(stderr):
             reasons.append(reason("decode-failed", f"work was not done although it exited 0: {line}"))
     if table and rows:
@@ -89,14 +83,9 @@ def by_batch(rows: list[dict]) -> list[dict]:
     return sorted(rows, key=lambda r: (r["pp"], r["tg"], r["pl"], r["process"], r["index"]))
 
 
-def context_needed(pp: int, tg: int, pl: int, shared: bool = False, unified: bool = False) -> int:
-    """Tokens of context a row needs: pl·(pp + tg); a shared prompt in a unified cache counts once."""
-    return pp + pl * tg if shared and unified else pl * (pp + tg)
-
-
 def _jsonl(text: str, reasons: list[dict], remarks: list[dict]) -> list[dict]:
     found = lenient_json.objects(text)
-    rows = [o for o in found.objects if any(name in o for name in _COUNTS)]
+    rows = [o for o in found.objects if any(name in o for name in checks.COUNTS)]
     if found.broken or found.cut:
         sentence = f"llama-batched-bench's output is {found.broken or 'cut off within a row'}"
         reasons.append(reason("bad-json" if found.broken else "cut-off", sentence))
@@ -106,19 +95,29 @@ def _jsonl(text: str, reasons: list[dict], remarks: list[dict]) -> list[dict]:
     missing = sorted({n for row in rows for n in ("pp", "tg", "pl", "t_pp", "t_tg") if n not in row})
     if missing:
         reasons.append(reason("missing-fields", f"rows of the output lack {', '.join(missing)}"))
-    return [r for r in rows if all(_is_count(r.get(name)) for name in ("pp", "tg", "pl"))]
+    whole = [all(_is_count(r.get(name)) for name in ("pp", "tg", "pl")) for r in rows]
+    good = [r for r, fits in zip(rows, whole, strict=True) if fits]
+    bad = next((r for r, fits in zip(rows, whole, strict=True) if not fits), {})
+    if {"pp", "tg", "pl"} <= set(bad):
+        said = ", ".join(f"{name} {bad[name]!r}" for name in ("pp", "tg", "pl"))
+        reasons.append(reason("impossible-count", f"a row of the output has {said}; a count is a whole number"))
+    return good
 
 
 def _table(text: str, reasons: list[dict]) -> list[dict]:
     rows = []
     for table in markdown_tables.tables(text):
         for line in table.ragged:
-            sentence = f"table line {line} has not as many cells as its header; restore the table as printed"
-            reasons.append(reason("table-row-length", sentence))
+            sentence = f"table line {line} has not as many cells as its header, or names a column twice"
+            reasons.append(reason("table-row-length", f"{sentence}; restore the table as printed"))
         for cells in table.rows if set(table.header) >= {"PP", "TG", "B"} else []:
             printed = {_COLUMNS.get(name, name): cell for name, cell in cells.items()}
-            values = {name: _number(cell) for name, cell in printed.items()}
-            if all(_is_count(values.get(name)) for name in ("pp", "tg", "pl")):
+            values = {name: checks.number(cell) for name, cell in printed.items()}
+            words = [f"{name} {values[name]!r}" for name in checks.TIMES if isinstance(values.get(name), str)]
+            if words:
+                sentence = f"the table row {' | '.join(cells.values())} has no number as {', '.join(words)}"
+                reasons.append(reason("bad-table-row", sentence))
+            elif all(_is_count(values.get(name)) for name in ("pp", "tg", "pl")):
                 rows.append(values | {"printed": printed})
             else:
                 sentence = f"the table row {' | '.join(cells.values())} has no whole PP, TG, B"
@@ -162,64 +161,6 @@ def _compare(what: str, rate: float | None, own: float | None, seconds: float | 
         return
     if not math.isclose(rate, own, rel_tol=1e-6 + 0.6e-6 / seconds):
         remarks.append(reason("tool-speed-differs", f"{what} is {own:g}, tokens over time give {rate:g}"))
-
-
-def _check(rows: list[dict], planned: list[dict] | None, reported: dict) -> list[dict]:
-    if not rows:
-        sentence = "llama-batched-bench exited 0 but measured nothing" + _fit(planned, reported)
-        return [reason("nothing-measured", sentence)]
-    if planned is None:
-        return []
-    found = []
-    wanted, got = (Counter((r["pp"], r["tg"], r["pl"]) for r in each) for each in (planned, rows))
-    for (pp, tg, pl), count in (wanted - got).items():
-        missing = [{"pp": pp, "tg": tg, "pl": pl}]
-        times = f" ({count} times)" if count > 1 else ""
-        text = f"row pp={pp}, tg={tg}, pl={pl} is missing{times} although it exited 0"
-        found.append(reason("row-missing", text + _fit(missing, reported)))
-    for (pp, tg, pl), count in (got - wanted).items():
-        planned_too = (pp, tg, pl) in wanted
-        code = "duplicate-row" if planned_too else "row-not-planned"
-        text = f"came {count} time(s) more than planned" if planned_too else "was not planned"
-        found.append(reason(code, f"row pp={pp}, tg={tg}, pl={pl} {text}"))
-    return found
-
-
-def _fit(missing: list[dict] | None, reported: dict) -> str:
-    limit = reported.get("n_kv_max")
-    if not missing:
-        return ": was -npl given?"
-    shared = bool(reported.get("is_pp_shared"))
-    need = max(context_needed(r["pp"], r["tg"], r["pl"], shared) for r in missing)
-    if isinstance(limit, int) and need <= limit:
-        return ""
-    has = f"the context has {limit}" if limit else "more than the context has"
-    return f": it needs {need} tokens, {has}; rows that do not fit are left out without a word, set -c {need} or more"
-
-
-def _too_small(stderr: str, planned: list[dict] | None) -> list[dict]:
-    """The reason where one sequence's share of the context was too small (split cache: -c / max(npl))."""
-    match = next((m for line in plain_lines(stderr) if (m := _PER_SEQUENCE.search(line))), None)
-    if not match:
-        return []
-    text = "context per sequence too small"
-    if match[1]:
-        text += f" ({match[1]} tokens for a share of {match[2]})"
-    text += f": set -c to at least max(npl)·(pp + tg), each share rounded up to {PAD}"
-    if planned:
-        share = max(math.ceil((r["pp"] + r["tg"]) / PAD) * PAD for r in planned)
-        text += f", here {share * max(r['pl'] for r in planned)}"
-    return [reason("context-per-sequence", text)]
-
-
-def _number(text: str) -> int | float | str | None:
-    if re.fullmatch(r"[+-]?(?:nan|inf)(?:\(\w+\))?", text, re.I):
-        return None
-    try:
-        value = rounding.printed(text)[1]
-    except ValueError:
-        return text
-    return int(value) if re.fullmatch(r"-?\d+", text) else value
 
 
 def _finite(value: object) -> float | None:

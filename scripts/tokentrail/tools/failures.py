@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import signal
 
+from tokentrail.tools.lenient_json import ANSI
+
 # Build 11434 starts stderr lines with a clock and a level letter; older builds with neither.
 _STAMP = re.compile(r"^\d+\.\d+\.\d+\.\d+ [A-Z] ")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ERROR = re.compile(r"error|fail|unable|invalid|abort|assert|exceed|not found|cannot|couldn't|out of memory", re.I)
 # Lines that mention an error word while telling of something else.
 _NO_ERROR = re.compile(r"no error|ignoring|warning:|backtrace|\bgdb\b|ptrace", re.I)
@@ -27,7 +28,7 @@ def reason(code: str, message: str) -> dict:
 
 def plain_lines(text: str) -> list[str]:
     """Non-empty lines without colour codes, clock and level letter."""
-    lines = (_STAMP.sub("", _ANSI.sub("", line).strip()) for line in text.splitlines())
+    lines = (_STAMP.sub("", ANSI.sub("", line).strip()) for line in text.splitlines())
     return [line for line in lines if line]
 
 
@@ -36,6 +37,12 @@ def last_error(stderr: str) -> str | None:
     lines = plain_lines(stderr)
     errors = [line for line in lines if _ERROR.search(line) and not _NO_ERROR.search(line)]
     return (errors or lines or [None])[-1]
+
+
+def unreadable(tool: str, text: str, formats: str) -> dict:
+    """The reason where a text is not empty and yet none of the tool's formats."""
+    start = next((line for line in plain_lines(text) if line not in ("[", "[]")), "")
+    return reason("unreadable-output", f"this is no output of {tool} ({formats}); it begins with {start[:60]!r}")
 
 
 def exit_words(status: int | None) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
-import io
 import math
 import re
 
+from tokentrail import units
+from tokentrail.tools import lenient_json
 from tokentrail.tools.failures import reason
 
 # Pattern, and the cause with what to do; the first that matches a line is taken, so the vaguest come last.
+PERIOD_US = 100_000
 _DRIVER = {
     r"driver/library version mismatch": "the NVIDIA driver and its library differ; reboot, or reload the driver",
     r"forward compatibility was attempted on non supported hw": (
@@ -19,20 +21,33 @@ _DRIVER = {
     r"device kernel image is invalid|no kernel image is available": (
         "the build has no code for this GPU or driver; build it for this GPU's compute capability"
     ),
+    r"unsupported display driver|ptx was compiled with an unsupported toolchain": (
+        "driver and CUDA library do not fit each other; update the driver and reboot"
+    ),
+    r"hiperrornobinaryforgpu|cannot read tensilelibrary": (
+        "the build has no code for this GPU (ROCm); build it for this GPU's gfx number"
+    ),
+    r"system not yet initialized": "the fabric manager of this machine's GPUs does not run; start it",
+    r"libcuda\.so\S*:? cannot open": (
+        "the NVIDIA driver's library is not here; install it, or give the container the GPU"
+    ),
+    r"lib(?:cudart|cublas\w*|amdhip64|rocblas)\.so\S*:? cannot open": (
+        "a library that the build was linked to is missing; install that runtime or build again"
+    ),
     r"couldn't communicate with the nvidia driver|nvidia driver.{0,40}not loaded": "the NVIDIA driver is not loaded",
-    r"no cuda-capable device is detected|failed to initialize (?:cuda|nvml)": "CUDA finds no usable GPU",
+    r"no cuda-capable device is detected|failed to initialize (?:cuda|nvml)|cuda error: initialization error": (
+        "CUDA finds no usable GPU; see what nvidia-smi says, and whether the container was given the GPU"
+    ),
 }
 
 
 def cgroup_quota(cpu_max: str | None = None, quota_us: str | None = None, period_us: str | None = None) -> float | None:
     """CPUs a cgroup allows, None for no limit. v2: `cpu.max` ("200000 100000", "max 100000");
-    v1: cpu.cfs_quota_us (−1: no limit) and cpu.cfs_period_us."""
-    if cpu_max is not None and cpu_max.strip():
-        quota, _, period = cpu_max.strip().partition(" ")
-        return None if quota == "max" else int(quota) / int(period or 100000)
-    if quota_us is None or not quota_us.strip() or int(quota_us) <= 0:
-        return None
-    return int(quota_us) / int((period_us or "100000").strip() or 100000)
+    v1: cpu.cfs_quota_us (−1: no limit) and cpu.cfs_period_us. A text that is neither limits nothing we could name."""
+    words = (cpu_max or "").split() or [*(quota_us or "").split()[:1], *(period_us or "").split()]
+    quota = _int(words[0]) if words else None
+    period = _int(words[1]) if len(words) > 1 else PERIOD_US
+    return quota / (period or PERIOD_US) if quota else None
 
 
 def usable_cpus(visible: int, quota: float | None, physical: int | None = None) -> tuple[int, str]:
@@ -42,7 +57,7 @@ def usable_cpus(visible: int, quota: float | None, physical: int | None = None) 
     """
     limits = {f"{visible} CPUs visible to this process": visible}
     if quota is not None:
-        limits[f"cgroup quota of {quota:g} CPUs"] = max(1, math.floor(quota))
+        limits[f"cgroup quota of {quota:g} CPUs"] = max(1, math.floor(quota + 1e-9))
     if physical:
         limits[f"{physical} physical cores"] = physical
     why = min(limits, key=limits.__getitem__)
@@ -51,19 +66,21 @@ def usable_cpus(visible: int, quota: float | None, physical: int | None = None) 
 
 def over_quota(threads: int, quota: float | None) -> dict | None:
     """The reason against more threads than the quota allows."""
-    if quota is None or threads <= max(1, math.floor(quota)):
+    if quota is None or threads <= max(1, math.floor(quota + 1e-9)):
         return None
     sentence = f"{threads} threads on a cgroup quota of {quota:g} CPUs are throttled; numbers are invalid"
     return reason("throttled", sentence)
 
 
 def lscpu(text: str) -> dict:
-    """{logical, physical, threads_per_core, sockets, virtual, model, remark} from `lscpu`; unknown ones None.
+    """{logical, physical, threads_per_core, sockets, virtual, model, remark}; unknown ones None.
 
+    text: of `lscpu` (English, or its --json) or of macOS's `sysctl hw machdep.cpu`.
     In a virtual machine one thread per core may hide SMT: these are vCPUs, not cores.
     """
-    found = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
-    sockets, cores = _int(found.get("Socket(s)")), _int(found.get("Core(s) per socket"))
+    found = _fields(text)
+    sockets = _int(found.get("Socket(s)")) or _int(found.get("Cluster(s)"))
+    cores = _int(found.get("Core(s) per socket")) or _int(found.get("Core(s) per cluster"))
     threads = _int(found.get("Thread(s) per core"))
     virtual = any(key in found for key in ("Hypervisor vendor", "Virtualization type"))
     remark = None
@@ -71,33 +88,54 @@ def lscpu(text: str) -> dict:
         remark = f"{threads} threads per core (SMT): more threads than cores share one core's units"
     elif virtual:
         remark = "virtual machine: these are vCPUs, and one thread per core may hide SMT"
+    logical = _int(found.get("CPU(s)")) or _int(found.get("hw.logicalcpu"))
+    if text.strip() and not (logical and (cores or "hw.physicalcpu" in found)):
+        remark = "cores and threads are not told here; is this lscpu in another language? Run it with LC_ALL=C"
     return {
-        "logical": _int(found.get("CPU(s)")),
-        "physical": sockets * cores if sockets and cores else None,
+        "logical": logical,
+        "physical": sockets * cores if sockets and cores else _int(found.get("hw.physicalcpu")),
         "threads_per_core": threads,
         "sockets": sockets,
         "virtual": virtual,
-        "model": found.get("Model name"),
+        "model": found.get("Model name") or found.get("machdep.cpu.brand_string"),
         "remark": remark,
     }
 
 
 def gpu_processes(text: str) -> list[dict]:
     """[{pid, name, memory_mib}] from nvidia-smi's csv of --query-compute-apps=pid,process_name,used_gpu_memory."""
-    lines = [row for row in csv.reader(io.StringIO(text), skipinitialspace=True) if row]
+    lines = [_cells(line) for line in lenient_json.as_text(text).split("\n") if line.strip()]
+    if lines and len(lines[0]) >= 3 and lines[0][0].isdigit():
+        lines.insert(0, ["pid", "process_name", "used_gpu_memory"])  # --format=csv,noheader
     if not lines or "pid" not in lines[0]:
         return []
-    columns = {name.split(" [")[0]: place for place, name in enumerate(lines[0])}
-    memory = columns.get("used_gpu_memory", columns.get("used_memory"))
-    return [
-        {
-            "pid": int(row[columns["pid"]]),
-            "name": row[columns["process_name"]] if "process_name" in columns else None,
-            "memory_mib": _int(row[memory].split()[0]) if memory is not None and row[memory].split() else None,
-        }
-        for row in lines[1:]
-        if len(row) == len(lines[0]) and row[columns["pid"]].isdigit()
-    ]
+    columns = [name.split(" [")[0] for name in lines[0]]
+    return [_gpu_process(columns, row) for row in lines[1:] if len(row) >= len(columns)]
+
+
+def _cells(line: str) -> list[str]:
+    """Cells of one csv line; nvidia-smi does not quote, so a lone quotation mark is only a character."""
+    quoting = csv.QUOTE_NONE if line.count('"') % 2 else csv.QUOTE_MINIMAL
+    return [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True, quoting=quoting))]
+
+
+def _gpu_process(columns: list[str], row: list[str]) -> dict:
+    """One process; a name with commas has more cells than the header, which are the name's."""
+    name_at = next((columns.index(c) for c in ("process_name", "name") if c in columns), None)
+    more = len(row) - len(columns)
+    if more and name_at is not None:
+        row = [*row[:name_at], ", ".join(row[name_at : name_at + more + 1]), *row[name_at + more + 1 :]]
+    said = dict(zip(columns, row, strict=False))
+    memory = said.get("used_gpu_memory", said.get("used_memory", ""))
+    try:
+        size = units.parse_bytes(memory if memory.split()[1:] else f"{memory} MiB")["value"] / 2**20
+    except ValueError:
+        size = None
+    return {
+        "pid": _int(said["pid"]),
+        "name": row[name_at] if name_at is not None else None,
+        "memory_mib": int(size) if size is not None and size == int(size) else size,
+    }
 
 
 def shared_gpu(processes: list[dict], own_pids: set[int], utilization_before: float | None = None) -> dict | None:
@@ -105,12 +143,18 @@ def shared_gpu(processes: list[dict], own_pids: set[int], utilization_before: fl
     utilization (percent) above 0 before the start tells."""
     others = [p for p in processes if p["pid"] not in own_pids]
     if others:
-        names = ", ".join(f"{p['name']} (pid {p['pid']}, {p['memory_mib']} MiB)" for p in others)
+        names = ", ".join(_named(p) for p in others)
         return reason("shared-gpu", f"shared GPU: {names} uses it too; stop it, or allow it in the config")
     if not processes and utilization_before:
         sentence = f"shared GPU: no process is listed, yet it was {utilization_before:g} % busy before the start"
         return reason("shared-gpu", sentence)
     return None
+
+
+def _named(process: dict) -> str:
+    pid = f"pid {process['pid']}" if process["pid"] is not None else "pid not told"
+    memory = f", {process['memory_mib']:g} MiB" if process["memory_mib"] is not None else ""
+    return f"{process['name'] or 'a process'} ({pid}{memory})"
 
 
 def driver_problem(text: str) -> dict | None:
@@ -123,6 +167,21 @@ def driver_problem(text: str) -> dict | None:
             if re.search(pattern, line, re.I):
                 return reason("driver-mismatch", f"{sentence} ({line.strip()})")
     return None
+
+
+def _fields(text: str) -> dict[str, str]:
+    """`key: value` lines, or lscpu's JSON with its nested children, as one flat dict."""
+    if text.lstrip().startswith("{"):
+        try:
+            todo, found = list(lenient_json.loads(text).get("lscpu") or []), {}
+        except (ValueError, AttributeError):
+            return {}
+        while todo:
+            one = todo.pop(0)
+            found[str(one.get("field")).strip().removesuffix(":")] = str(one.get("data") or "")
+            todo += one.get("children") or []
+        return found
+    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
 
 
 def _int(text: str | None) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass, field
 
@@ -11,7 +12,20 @@ _TOKEN = re.compile(
     r'"(?:\\.|[^"\\\n])*"|(?<![\w.])[+-]?(?:nan|infinity|inf)(?:\([a-z0-9_]*\))?(?![\w.])|[+-]?1\.#(?:qnan|snan|inf|ind)\d*',
     re.I,
 )
-_DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
+_QUOTED = re.compile(r"^ {0,3}> ?", re.M)
+# Colour codes of a terminal; not inside JSON strings, where an escape character is written as \\u001b.
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def _float(text: str) -> float | None:
+    """A number too large for a float is none: 1e999 would become infinity, which no product may hold."""
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+_OPTIONS = {"strict": False, "parse_constant": lambda _: None, "parse_float": _float}
+_DECODER = json.JSONDecoder(**_OPTIONS)
 
 
 @dataclass
@@ -26,10 +40,20 @@ class Found:
 
 
 def as_text(data: str | bytes) -> str:
-    """Text with LF line ends and no byte-order mark; bytes that are no UTF-8 become U+FFFD."""
+    """Text with LF line ends and no byte-order mark; bytes that are no UTF-8 become U+FFFD.
+
+    A redirect of Windows PowerShell writes UTF-16 with its mark, which is read as such.
+    """
     if isinstance(data, bytes):
-        data = data.decode("utf-8", errors="replace")
+        data = data.decode("utf-16" if data[:2] in _UTF_16 else "utf-8", errors="replace")
     return data.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def printed_text(data: str | bytes) -> str:
+    """`as_text` of what a tool printed, without colour codes and, where every line has it, a quote's `> `."""
+    text = ANSI.sub("", as_text(data))
+    lines = [line for line in text.split("\n") if line.strip()]
+    return _QUOTED.sub("", text) if lines and all(_QUOTED.match(line) for line in lines) else text
 
 
 def null_bare_numbers(text: str) -> tuple[str, int]:
@@ -47,13 +71,16 @@ def null_bare_numbers(text: str) -> tuple[str, int]:
 
 
 def loads(text: str) -> object:
-    """One JSON value, bare nan and inf read as null; ValueError as json.loads gives it."""
-    return json.loads(null_bare_numbers(text)[0], strict=False, parse_constant=lambda _: None)
+    """One JSON value, bare nan and inf read as null; ValueError as json.loads gives it, or nested too deep."""
+    try:
+        return json.loads(null_bare_numbers(text)[0], **_OPTIONS)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
 
 
 def objects(text: str) -> Found:
     """Every top-level object of an array, of JSON lines, or of either with other lines mixed in."""
-    text, nulled = null_bare_numbers(as_text(text))
+    text, nulled = null_bare_numbers(printed_text(text))
     found, at, depth = Found(nulled=nulled), 0, 0
     while at < len(text):
         char = text[at]
@@ -74,7 +101,7 @@ def objects(text: str) -> Found:
 def _one_object(text: str, at: int, found: Found) -> int:
     try:
         value, end = _DECODER.raw_decode(text, at)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         # Cut off: nothing but this object's own lines follows. Broken: it goes on wrongly.
         line = text.count("\n", 0, getattr(error, "pos", at)) + 1
         if getattr(error, "pos", at) >= len(text.rstrip()) or "Unterminated" in str(error):

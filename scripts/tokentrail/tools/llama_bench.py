@@ -19,6 +19,8 @@ REQUIRED = ("n_prompt", "n_gen")
 # `samples_ts` has 6 significant digits (5e-6 at worst), `avg_ts` 6 decimals.
 RELATIVE, ABSOLUTE = 5.001e-6, 5.1e-7
 DEFAULT_REPETITIONS = 5
+# A clock that ran backwards gives a 64-bit time near 2^64.
+WRAPPED_NS = 2**62
 # About mid-May 2025; earlier builds went on after a failed decode and printed a rate for work not done.
 CHECKS_DECODE_FROM = 5400
 _RESULTS = {"avg_ns", "stddev_ns", "avg_ts", "stddev_ts", "samples_ns", "samples_ts", "test_time", "printed"}
@@ -64,12 +66,15 @@ def parse(
 
 def _complete(row: dict, reasons: list[dict]) -> bool:
     """Fields without which a row is no test; a missing depth is 0 (builds before 2025)."""
-    missing = [name for name in REQUIRED if not isinstance(row.get(name), int)]
-    if "samples_ns" not in row:
-        missing.append("samples_ns")
+    missing = [name for name in (*REQUIRED, "samples_ns") if name not in row]
     if missing:
         reasons.append(reason("missing-fields", f"a row of the output lacks {', '.join(missing)}"))
-    return not missing
+        return False
+    counts = {name: row.get(name) or 0 for name in (*REQUIRED, "n_depth")}
+    bad = [f"{name} {v!r}" for name, v in counts.items() if isinstance(v, bool) or not isinstance(v, int) or v < 0]
+    if bad:
+        reasons.append(reason("impossible-count", f"a row of the output has {', '.join(bad)}; a count is 0 or more"))
+    return not bad
 
 
 def _test(row: dict, process: int, repetitions: int | None, reasons: list[dict], remarks: list[dict]) -> dict:
@@ -102,9 +107,9 @@ def _samples(values: object, tokens: int, process: int, label: str, reasons: lis
     values = values if isinstance(values, list) else []
     if not values:
         reasons.append(reason("empty-samples", f"row without samples: {label} (was -r 0 asked?)"))
-    bad = [v for v in values if isinstance(v, bool) or not isinstance(v, int) or v <= 0]
+    bad = [v for v in values if isinstance(v, bool) or not isinstance(v, int) or not 0 < v < WRAPPED_NS]
     if bad:
-        sentence = f"{label} has a sample of {bad[0]!r} ns; a time is a positive integer"
+        sentence = f"{label} has a sample of {bad[0]!r} ns; a time is a positive integer, and no wrapped one"
         reasons.append(reason("impossible-sample", sentence))
     if tokens <= 0:
         reasons.append(reason("no-tokens", f"{label} counts no tokens, so it has no rate"))
@@ -137,11 +142,20 @@ def _printed_mean(row: dict, repetitions: int | None, remarks: list[dict]) -> di
         sentence = f"how often each test ran is not printed; llama-bench's default of {n} repetitions is assumed"
         remarks.append(reason("repetitions-assumed", sentence))
     printed = row.get("printed") or {"mean": row.get("avg_ts"), "stdev": row.get("stddev_ts")}
-    mean, stdev = (None if v is None else float(str(v).replace(",", "")) for v in (printed["mean"], printed["stdev"]))
+    mean, stdev = (_as_float(printed[name]) for name in ("mean", "stdev"))
     stdev = None if n < 2 else stdev
     interval = statistics.mean_interval(mean, stdev, n) if mean else None
     found = {"n": n, "mean": mean, "stdev": stdev, "median": None, "min": None, "max": None, "processes": 1}
     return {**found, "interval": interval.as_dict() if interval else None}
+
+
+def _as_float(value: object) -> float | None:
+    """A number as printed or read, None where there is none (an empty cell of a csv, a word)."""
+    try:
+        found = float(str(value).replace(",", ""))
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
 
 
 def _settings(row: dict) -> dict:

@@ -10,7 +10,8 @@ from tokentrail.tools.failures import reason
 SWEPT = ("n_batch", "n_ubatch", "flash_attn", "n_threads", "n_gpu_layers", "type_k", "type_v", "n_cpu_moe",
          "split_mode", "main_gpu", "no_kv_offload", "no_op_offload", "devices", "tensor_split",
          "tensor_buft_overrides", "poll", "cpu_mask", "cpu_strict", "embeddings", "use_mmap", "use_direct_io",
-         "load_mode", "no_host", "model_filename", "model_type", "model_size", "backends", "gpu_info")  # fmt: skip
+         "load_mode", "no_host", "model_filename", "model_type", "model_size", "backends", "gpu_info",
+         "build_number", "build_commit")  # fmt: skip
 
 
 def planned_tests(arguments: dict) -> list[dict]:

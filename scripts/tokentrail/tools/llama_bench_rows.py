@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tokentrail import units
 from tokentrail.statistics import rounding
 from tokentrail.tools import lenient_json, markdown_tables
-from tokentrail.tools.failures import reason
+from tokentrail.tools.failures import decode_failure, reason, unreadable
 from tokentrail.tools.version_text import known_build, known_commit
 
 # Short column names of the table, and the fields they stand for.
@@ -23,7 +23,10 @@ COLUMNS = {
 _LABEL = re.compile(r"^(?:pp\s*(\d+))?\s*(?:\+\s*)?(?:tg\s*(\d+))?\s*(?:@\s*d\s*(\d+))?$")
 _FOOTER = re.compile(r"^[\s>]*build:\s*(\S+)\s*\((\w+)\)", re.M)
 _GPU_LINE = re.compile(r"Device \d+: (.+?), compute capability")
-_CSV_HEADER = re.compile(r'^"?(?:build_commit|build_number)"?,.*\bn_prompt\b', re.M)
+_CSV_HEADER = re.compile(r'^(?:"?\w+"?,)*"?(?:n_prompt|n_gen)"?,(?:"?\w+"?,)*"?\w+"?$', re.M)
+# What a paste holds beside its table where the tool did not end well.
+_TROUBLE = re.compile(r"\berror\b|\babort|terminate called|segmentation fault|assert|killed", re.I)
+FORMATS = "JSON, JSON lines, CSV or a Markdown table"
 _SQL = re.compile(r"^\s*(?:CREATE TABLE|INSERT INTO)\b", re.I | re.M)
 _TEXT_FIELDS = {"build_commit", "cpu_info", "gpu_info", "backends", "model_filename", "model_type", "cpu_mask",
                 "type_k", "type_v", "split_mode", "devices", "tensor_split", "tensor_buft_overrides", "load_mode",
@@ -45,7 +48,7 @@ class Rows:
 
 def read(stdout: str | bytes) -> Rows:
     """Find the format of an output and read its rows; refuses SQL, whose quotes are not escaped."""
-    text = lenient_json.as_text(stdout)
+    text = lenient_json.printed_text(stdout)
     if _SQL.search(text):
         sentence = "SQL output cannot be read safely (quotes are not escaped in it); run llama-bench with -o jsonl"
         return Rows("sql", reasons=[reason("sql-refused", sentence)])
@@ -53,7 +56,10 @@ def read(stdout: str | bytes) -> Rows:
         return _csv(text[head.start() :])
     if any("test" in t.header and "t/s" in t.header for t in markdown_tables.tables(text)):
         return _markdown(text)
-    return _json(text)
+    result = _json(text)
+    if not result.rows and not result.reasons and not result.cut and text.strip(" \n[]"):
+        result.reasons.append(unreadable("llama-bench", text, FORMATS))
+    return result
 
 
 def parse_label(text: str) -> tuple[int, int, int] | None:
@@ -96,7 +102,9 @@ def _csv(text: str) -> Rows:
     for number, cells in enumerate(lines[1:], start=2):
         if not cells:
             continue
-        if len(cells) != len(header):
+        if "n_prompt" in cells and "n_gen" in cells:
+            header = cells  # another output, put after the first
+        elif len(cells) != len(header):
             sentence = f"CSV line {number} has {len(cells)} values for {len(header)} columns; nothing can be told apart"
             result.reasons.append(reason("csv-column-count", sentence))
         else:
@@ -116,24 +124,43 @@ def _csv_value(name: str, text: str) -> object:
 
 def _markdown(text: str) -> Rows:
     result = Rows("markdown")
-    footers, build = _FOOTER.findall(text), {}
-    if footers:
-        commit, number = footers[-1]
-        build = {"build_commit": known_commit(commit), "build_number": known_build(number)}
-    names = _GPU_LINE.findall(text)
-    if names:
-        build["gpu_info"] = ", ".join(names)
-    for table in markdown_tables.tables(text):
+    found, lines = markdown_tables.tables(text), text.split("\n")
+    everywhere = _surroundings(text)
+    one_build = len(set(_FOOTER.findall(text))) == 1
+    for place, table in enumerate(found):
         for line in table.ragged:
-            sentence = f"table line {line} has not as many cells as its header; restore the table as printed"
-            result.reasons.append(reason("table-row-length", sentence))
-        if "test" in table.header and "t/s" in table.header:
-            for cells in table.rows:
-                _markdown_row(cells, build, result)
-    if not footers:
-        result.remarks.append(reason("unknown-build", "the table has no build line, so the build is not known"))
-    result.reported = build
+            sentence = f"table line {line} has not as many cells as its header, or names a column twice"
+            result.reasons.append(reason("table-row-length", f"{sentence}; restore the table as printed"))
+        if "test" not in table.header or "t/s" not in table.header:
+            continue
+        # The GPUs are listed before a table and the build after it; of several tables each has its own.
+        before = "\n".join(lines[found[place - 1].end - 1 if place else 0 : table.line - 1])
+        after = "\n".join(lines[table.end - 1 : found[place + 1].line - 1 if place + 1 < len(found) else None])
+        build = (everywhere if one_build else {}) | _surroundings(before, gpus=True) | _surroundings(after, build=True)
+        for cells in table.rows:
+            _markdown_row(cells, build, result)
+        if "build_commit" not in build:
+            result.remarks.append(reason("unknown-build", "the table has no build line, so the build is not known"))
+    _outside(text, result)
+    result.reported = everywhere
     return result
+
+
+def _surroundings(text: str, build: bool = False, gpus: bool = False) -> dict:
+    """What the lines around a table say: {build_commit, build_number, gpu_info}, as far as it is there (or asked)."""
+    said, footers, names = {}, _FOOTER.findall(text), list(dict.fromkeys(_GPU_LINE.findall(text)))
+    if footers and (build or not gpus):
+        said = {"build_commit": known_commit(footers[0][0]), "build_number": known_build(footers[0][1])}
+    return said | ({"gpu_info": ", ".join(names)} if names and (gpus or not build) else {})
+
+
+def _outside(text: str, result: Rows) -> None:
+    """Trouble told outside the tables: work that was not done, or how the tool ended."""
+    rest = "\n".join(line for line in text.split("\n") if not line.lstrip(" >").startswith("|"))
+    if line := decode_failure(rest):
+        result.reasons.append(reason("decode-failed", f"work was not done although a table was printed: {line}"))
+    elif trouble := next((line.strip() for line in rest.split("\n") if _TROUBLE.search(line)), None):
+        result.remarks.append(reason("trouble-beside-table", f"beside the table stands: {trouble[:120]}"))
 
 
 def _markdown_row(cells: dict[str, str], build: dict, result: Rows) -> None:

@@ -41,7 +41,8 @@ def error_reason(status: int | None, error: dict) -> dict:
     if "loading model" in message.lower():
         return reason("server-loading", "the server was still loading the model; wait until /health answers 200")
     hint = _MIDDLE_STATUS.get(code if isinstance(code, int) else 0)
-    sentence = f"the server answered with error code {code}: {message}" + (f" ({hint})" if hint else "")
+    answered = f"with error code {code}" if code is not None else "with an error"
+    sentence = f"the server answered {answered}: {message}" + (f" ({hint})" if hint else "")
     return reason("server-error", sentence)
 
 

@@ -7,6 +7,7 @@ last token; the tool's own rate was n over it before build #26920 and is kept on
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 
@@ -41,7 +42,9 @@ def parse(
     streamed = answer.content_type in ("text/event-stream", "") and "content-encoding" not in answer.headers
     if answer.status == 200 and streamed:
         stream_events.collect(answer.body, seen)
-        reasons = _stream_reasons(seen, answer.fault)
+        reasons = _stream_reasons(seen, answer.fault, answer.whole_body)
+        if any(later < earlier for (earlier, _), (later, _) in itertools.pairwise(answer.body)):
+            reasons.append(reason("clock", "a piece arrived before the one sent earlier: the clock ran backwards"))
     else:
         reasons = [_no_stream(answer)]
     request = _request(seen, sent_ns, max_tokens, thinking, reasons)
@@ -68,7 +71,7 @@ def parse_sse(
     data = data.encode("utf-8", errors="surrogateescape") if isinstance(data, str) else data
     seen = stream_events.Seen()
     stream_events.collect([(None, data)], seen)
-    request = _request(seen, None, max_tokens, thinking, _stream_reasons(seen, None))
+    request = _request(seen, None, max_tokens, thinking, _stream_reasons(seen, None, data))
     request |= {"http_status": None, "headers_ms": None, "first_byte_ms": None}
     return _named(request, name, process, index, cold, prompt, max_tokens)
 
@@ -90,13 +93,18 @@ def _no_stream(answer: http_body.Answer) -> dict:
     return server_answers.error_body(answer.status, body)
 
 
-def _stream_reasons(seen: stream_events.Seen, fault: str | None) -> list[dict]:
+def _stream_reasons(seen: stream_events.Seen, fault: str | None, body: bytes) -> list[dict]:
     """Why a stream is no measurement: an error in it, a cut, events that are not JSON."""
     if seen.error is not None:
         return [server_answers.error_reason(None, seen.error)]
     found = []
     if seen.bad_event:
         found.append(reason("bad-event", f"an event of the stream is not JSON: {seen.bad_event[:100]!r}"))
+    elif seen.joined:
+        return [reason("events-joined", "the events of the stream are not set apart by empty lines, so none is one")]
+    elif not seen.events and not seen.done and (start := lenient_json.as_text(body).strip(" \n\x00")):
+        sentence = f"the answer holds no server-sent event; it begins with {start[:60]!r}"
+        return [reason("no-events", sentence + (f" ({fault})" if fault else ""))]
     if not seen.done:
         tail = f" ({fault})" if fault else ""
         found.append(reason("stream-cut", f"the stream ended without [DONE]: the answer was cut{tail}"))
@@ -123,6 +131,10 @@ def _request(
         sentence = f"TTFT {ttft:.4g} ms is below the server's prompt time {prompt_ms:.4g} ms"
         remarks.append(reason("ttft-below-prompt-time", sentence + ": the client noted its start too late"))
     server_ms = _number(timings.get("predicted_ms")) if whole else None
+    took_no_time = server_ms is not None and (server_ms < 0 or (server_ms == 0 and (n or 0) > 1))
+    if took_no_time or (prompt_ms or 0) < 0:
+        sentence = f"the server's times (prompt {prompt_ms} ms, answer {server_ms} ms for {n} tokens) cannot be"
+        reasons.append(reason("impossible-timings", sentence + "; its clock or build is at fault"))
     request = {
         "prompt_n": seen.prompt_n,
         "cache_n": seen.cache_n,

@@ -25,6 +25,7 @@ class Seen:
     progress: dict = field(default_factory=dict)
     error: dict | None = None
     bad_event: str | None = None
+    joined: bool = False
     model: str | None = None
     fingerprint: str | None = None
     choices: int = 1
@@ -47,8 +48,9 @@ class Seen:
     @property
     def cache_n(self) -> int | None:
         """Prompt tokens from the cache, as timings or usage say, else the prompt's length less those processed."""
-        details = self.usage.get("prompt_tokens_details") or {}
-        found = _count(self.timings.get("cache_n"), details.get("cached_tokens"), self.progress.get("cache"))
+        details = self.usage.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, dict) else self.usage.get("cached_tokens")
+        found = _count(self.timings.get("cache_n"), cached, self.progress.get("cache"))
         total, processed = _count(self.usage.get("prompt_tokens")), _count(self.timings.get("prompt_n"))
         if found is None and total is not None and processed is not None:
             return max(0, total - processed)
@@ -87,6 +89,8 @@ def collect(pieces: Iterable[tuple[int | None, bytes]], seen: Seen) -> None:
         # An event that the end of the stream cut short is not an event, let alone a faulty one.
         if _whole(event):
             _take(event, seen)
+        elif event.data.count("\n") and "[DONE]" in event.data.split("\n"):
+            seen.joined = True
     seen.pings, seen.damaged = decoder.comments, decoder.damaged
 
 
@@ -121,35 +125,37 @@ def _take(event: sse.Event, seen: Seen) -> None:
         error = value.get("error", value)
         seen.error = error if isinstance(error, dict) else {"message": str(error)}
         return
-    for name in ("timings", "usage"):
+    for name, field_name in (("timings", "timings"), ("usage", "usage"), ("prompt_progress", "progress")):
         if isinstance(value.get(name), dict) and value[name]:
-            setattr(seen, name, value[name])
-    seen.progress = value.get("prompt_progress") or seen.progress
-    seen.model = value.get("model") or seen.model
-    seen.fingerprint = value.get("system_fingerprint") or seen.fingerprint
+            setattr(seen, field_name, value[name])
+    seen.model = _text(value.get("model")) or seen.model
+    seen.fingerprint = _text(value.get("system_fingerprint")) or seen.fingerprint
     if "choices" in value:
-        for choice in filter(lambda c: isinstance(c, dict), value["choices"] or []):
+        choices = value["choices"] if isinstance(value["choices"], list) else []
+        for choice in filter(lambda c: isinstance(c, dict), choices):
             _choice(choice, event.t_ns, seen)
     elif "content" in value:
         _native(value, event.t_ns, seen)
 
 
 def _choice(choice: dict, t_ns: int | None, seen: Seen) -> None:
-    place = choice.get("index") or 0
+    place = _count(choice.get("index")) or 0
     seen.choices = max(seen.choices, place + 1)
     if place:
         return
-    delta = choice.get("delta") or choice.get("message") or {}
-    text = delta.get("content") or choice.get("text")
-    thought = delta.get("reasoning_content") or delta.get("reasoning")
+    delta = choice.get("delta") or choice.get("message")
+    delta = delta if isinstance(delta, dict) else {}
+    text = _text(delta.get("content")) or _text(choice.get("text"))
+    thought = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
     _output(text, thought, bool(delta.get("tool_calls")), t_ns, seen)
-    if choice.get("finish_reason"):
+    # Some servers repeat the finish with the usage; the first one is when the answer ended.
+    if choice.get("finish_reason") and seen.finish_reason is None:
         seen.finish_reason, seen.finish_ns = choice["finish_reason"], t_ns
 
 
 def _native(value: dict, t_ns: int | None, seen: Seen) -> None:
     """llama-server's own /completion: content and stop at top level, no [DONE] after the last event."""
-    _output(value.get("content"), None, False, t_ns, seen)
+    _output(_text(value.get("content")), None, False, t_ns, seen)
     if value.get("stop"):
         kinds = {"limit": "length", "eos": "stop", "word": "stop"}
         seen.finish_reason, seen.finish_ns = kinds.get(value.get("stop_type"), "stop"), t_ns
@@ -163,6 +169,14 @@ def _output(text: str | None, thought: str | None, called: bool, t_ns: int | Non
         seen.reasoning += thought
     if text or thought or called:
         seen.outputs.append(t_ns)
+
+
+def _text(value: object) -> str | None:
+    """Text of a delta: a string, or the text parts of a list of parts, as some servers send it."""
+    if isinstance(value, list):
+        parts = [part.get("text") for part in value if isinstance(part, dict)]
+        return "".join(part for part in parts if isinstance(part, str)) or None
+    return value if isinstance(value, str) else None
 
 
 def _count(*values: object) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _NEW = re.compile(r"version:\s*(\S+)\s*\(build\s+(\d+),\s*commit\s+(\w+)\)")
-_OLD = re.compile(r"version:\s*(\d+)\s*\((\w+)\)")
+_OLD = re.compile(r"version:\s*b?(\d+)(?:-\w+)?\s*\((\w+)\)|^b(\d+)-([0-9a-f]{6,})$", re.M)
 _BUILT = re.compile(r"built with\s+(.+?)\s+for\s+(\S+)")
 
 
@@ -16,7 +16,7 @@ def parse_version(text: str) -> dict:
     Build 0 and commit "unknown" mean that it was built without git: provenance is missing, not zero.
     """
     new, old, built = _NEW.search(text), _OLD.search(text), _BUILT.search(text)
-    number, commit = (new[2], new[3]) if new else (old[1], old[2]) if old else (None, None)
+    number, commit = (new[2], new[3]) if new else (old[1] or old[3], old[2] or old[4]) if old else (None, None)
     return {
         "version": new[1] if new else None,
         "build_number": known_build(number),

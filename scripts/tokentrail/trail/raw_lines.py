@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tokentrail.records import paired
+from tokentrail.tools import lenient_json, markdown_tables
 
 Line = dict[str, Any]
 MOST = 4  # a series over many processes is shown by its first lines; `more` says how many follow
@@ -61,7 +62,7 @@ def _tests(run_dir: Path, record: Mapping[str, Any], path: str, parts: list[str]
         model = test["settings"].get("model_type") or ""
         for line in _lines(run_dir, record, _stdouts(record)):
             cells = line["text"]
-            if model in cells and re.search(rf"\|\s*{re.escape(printed['test'])}\s*\|", cells):
+            if model in cells and re.search(rf"\|[\s*_`]*{re.escape(printed['test'])}[\s*_`]*\|", cells):
                 yield _marked(line, text)
         return
     keys = {k: test[k] for k in ("n_prompt", "n_gen", "n_depth")}
@@ -77,7 +78,7 @@ def _rows(run_dir: Path, record: Mapping[str, Any], path: str, parts: list[str])
     printed = next((r["as_printed"] for r in record["rows"] if r.get("as_printed") and _same_row(r, row)), None)
     for line in _lines(run_dir, record, _stdouts(record)):
         if printed:
-            cells = [c.strip() for c in line["text"].strip().strip("|").split("|")]
+            cells = markdown_tables.cells(line["text"])
             if cells[:3] == [printed[k] for k in ("pp", "tg", "pl")]:
                 yield _marked(line, printed[time if "t_" in parts[-1] else column])
         elif all(_says(line["text"], k, row[k]) for k in ("pp", "tg", "pl")):
@@ -192,8 +193,8 @@ def _lines(run_dir: Path, record: Mapping[str, Any], names: list[str]) -> Iterat
     folder = Path(record["raw"]["file"]).parent
     for name in names:
         sha256 = record["raw"]["files"].get(name)
-        text = (run_dir / folder / name).read_text(encoding="utf-8", errors="replace")
-        for number, line in enumerate(text.splitlines(), start=1):
+        text = lenient_json.as_text((run_dir / folder / name).read_bytes())
+        for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
             yield {"file": (folder / name).as_posix(), "sha256": sha256, "line": number, "text": line}
 
 
