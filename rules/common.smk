@@ -15,7 +15,7 @@ from tokentrail import figures, problems, sources
 from tokentrail import workflow as tokentrail_workflow
 
 try:
-    SESSION = tokentrail_workflow.open_session(config)
+    SESSION = tokentrail_workflow.open_session(config, workflow.is_main_process)
 except problems.Problem as problem:
     raise WorkflowError(str(problem)) from None
 
@@ -79,6 +79,17 @@ def measurements_of_run(wildcards):
     if wildcards.run == SESSION.run:
         return [tokentrail_workflow.measurement_path(SESSION.run, case) for case in SESSION.plan["cases"]]
     return tokentrail_workflow.stored_measurements(wildcards.run)
+
+
+def measurements_to_make():
+    """Raw of this session's cases that are not measured yet, or failed, or were set aside."""
+    return [tokentrail_workflow.measurement_path(SESSION.run, case) for case in SESSION.pending.values()]
+
+
+def products(run):
+    """What a run consists of, apart from its raw."""
+    stored = [f"results/{run}/{name}.json" for name in ("records", "numbers", "claims")]
+    return [*stored, f"reports/{run}/figures.json", f"reports/{run}/index.html"]
 
 
 def of_all_runs(pattern):

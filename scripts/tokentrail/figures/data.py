@@ -18,9 +18,9 @@ STAMPS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RunData:
-    """numbers.json and records/ of one run, with the look-ups figures and pages need."""
+    """numbers.json and records/ of one run, with the look-ups figures and pages need. Compared by identity."""
 
     doc: dict[str, Any]
     records: list[dict[str, Any]] = field(default_factory=list)
@@ -28,6 +28,11 @@ class RunData:
     @functools.cached_property
     def by_id(self) -> dict[str, Number]:
         return {number["id"]: number for number in self.doc["numbers"]}
+
+    @functools.cached_property
+    def base_ids(self) -> list[str]:
+        """Ids without the `-steady` twins, in the file's order."""
+        return list(dict.fromkeys(number["id"].removesuffix("-steady") for number in self.doc["numbers"]))
 
     @property
     def name(self) -> str:
@@ -86,9 +91,8 @@ class RunData:
 
     def matching(self, pattern: str) -> list[tuple[re.Match[str], Number]]:
         """Best view of every id that fully matches the pattern, in the file's order; `-steady` is left out of ids."""
-        base_ids = dict.fromkeys(re.sub(r"-steady$", "", number["id"]) for number in self.doc["numbers"])
-        matches = ((re.fullmatch(pattern, base), self.best(base)) for base in base_ids)
-        return [(match, number) for match, number in matches if match and number]
+        matches = ((match, self.best(base)) for base in self.base_ids if (match := re.fullmatch(pattern, base)))
+        return [(match, number) for match, number in matches if number]
 
     def role(self, *roles: str) -> list[dict[str, Any]]:
         """Valid records of the given roles."""

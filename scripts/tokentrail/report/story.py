@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -44,6 +45,7 @@ def load_story() -> dict[str, Any]:
     return yaml.safe_load((TEMPLATES / "story.yaml").read_text(encoding="utf-8"))
 
 
+@functools.cache  # every number of a page asks for it
 def words_of(run: RunData) -> Words:
     """The run's small and big model, main device and largest batch, from its records and, without them, its ids."""
     pairs = [m for m, _ in run.matching(r"decode-rate-([a-z0-9.]+)-(gpu|cpu|hybrid)")]
