@@ -31,7 +31,7 @@ def closure(*starts: str) -> list[str]:
 def _imports(path: Path) -> tuple[Path, ...]:
     names: list[str] = []
     package = path.parent.relative_to(SCRIPTS).parts
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

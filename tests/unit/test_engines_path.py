@@ -70,6 +70,24 @@ def test_found_named_linked(tmp_path, installed):
     assert (document["build_number"], document["commit"]) == (11434, "515e855")
 
 
+def test_library_is_found_by_the_name_it_is_asked_for(tmp_path, installed):
+    """The linker asks for libggml.so.0, not for the file's own name; the manifest still holds each file once."""
+    folder, settings = installed
+    (folder / "libggml.so.0.26.0").write_bytes(b"code")
+    (folder / "libggml.so.0").symlink_to("libggml.so.0.26.0")
+    (folder / "libggml.so").symlink_to("libggml.so.0")
+    identity = engines.identify(settings, helper.CPU, tmp_path / "res")
+    engine_dir = tmp_path / "res" / "engines" / identity["name"]
+    engines.provide(identity, engine_dir, None, tmp_path / "res")
+
+    assert {path.name for path in (engine_dir / "bin").glob("lib*")} == {
+        "libggml.so", "libggml.so.0", "libggml.so.0.26.0",
+    }  # fmt: skip
+    assert (engine_dir / "bin" / "libggml.so.0").read_bytes() == b"code"
+    document = jsonio.read_json(engine_dir / "manifest.json", "engine")
+    assert [name for name in document["binaries"] if name.startswith("lib")] == ["libggml.so.0.26.0"]
+
+
 def test_path_is_searched_and_links_followed(tmp_path, installed, monkeypatch):
     """Without a folder, PATH is searched; links such as brew's lead to the real files."""
     folder, settings = installed
