@@ -1,6 +1,7 @@
 "use strict";
 // Filters and sorts the table of runs.
 const rows = [...document.querySelectorAll("#runs tbody tr")];
+const allRows = [...document.querySelectorAll(".runs tbody tr")]; // of the patterns' table too
 const selects = [...document.querySelectorAll(".filters select")];
 
 for (const select of selects) {
@@ -10,7 +11,7 @@ for (const select of selects) {
 }
 
 function filter() {
-  for (const row of rows) {
+  for (const row of allRows) {
     row.hidden = selects.some((select) => select.value && row.dataset[select.dataset.key] !== select.value);
   }
   document.getElementById("count").textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} runs`;

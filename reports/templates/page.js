@@ -2,9 +2,33 @@
 // Opens a number's trail in a dialog, keeps predictions, filters the table. Text from data becomes text nodes only.
 document.documentElement.classList.add("js");
 const $ = (id) => document.getElementById(id);
-const trails = JSON.parse($("trails").textContent);
+const trails = unpacked(JSON.parse($("trails").textContent));
 const panel = $("panel"), body = $("panel-body");
 let current = null, opener = null;
+
+// The page stores shared texts once and their places elsewhere: here they become what the rest of the script reads.
+function unpacked(found) {
+  const text = (at) => found.texts[at];
+  const leaves = found.leaves.map((leaf) => ({
+    ...leaf,
+    raw: leaf.raw.map(([place, line, start, length]) => {
+      const points = Array.from(text(line)); // places count characters, not UTF-16 units
+      const [before, match, after] = [points.slice(0, start), points.slice(start, start + length), points.slice(start + length)];
+      return { place: text(place), before: before.join(""), match: match.join(""), after: after.join("") };
+    }),
+  }));
+  const numbers = {};
+  for (const [id, number] of Object.entries(found.numbers)) {
+    numbers[id] = {
+      ...number,
+      view: text(number.view), interval: text(number.interval), words: text(number.words),
+      code: text(number.code), exactly: text(number.exactly),
+      leaves: number.leaves.map((at) => leaves[at]), cases: number.cases.map(text),
+      inputs: number.inputs.map(([name, value, place]) => ({ name, value, place: text(place) })),
+    };
+  }
+  return { ...found, numbers };
+}
 
 function el(tag, text, name) {
   const node = document.createElement(tag);
@@ -42,10 +66,10 @@ function strip(leaf) {
 function inputLine(entry) {
   const item = el("li");
   item.append(entry.name ? `${entry.name} = ` : "");
-  if (entry.number && trails.numbers[entry.number]) {
+  if (trails.numbers[entry.place]) {
     const link = el("button", entry.value, "like-link");
     link.type = "button";
-    link.addEventListener("click", () => open(entry.number));
+    link.addEventListener("click", () => open(entry.place));
     item.append(link, " · ", el("code", entry.place));
   } else item.append(`${entry.value} · `, el("code", entry.place));
   return item;
@@ -78,7 +102,7 @@ function fill(id) {
   section("Formula", el("p", number.words), number.filled && el("pre", `${number.code}\n= ${number.filled}`));
   section("From", listOf(number.inputs.map(inputLine)));
   section("Constants", listOf(number.constants.map((c) => el("li", `${c[0]} = ${c[1]} · ${c[2]}`))));
-  const leaves = number.leaves.map((place) => trails.leaves[place]);
+  const leaves = number.leaves;
   section("Samples", leaves.filter((leaf) => leaf.samples.length).flatMap(strip));
   section("In the raw output", leaves.flatMap(rawBlock));
   for (const file of number.cases) {
@@ -122,7 +146,7 @@ function plainText(id) {
   if (number.filled) lines.push(`${number.code} = ${number.filled}`);
   lines.push(...number.inputs.map((i) => `${i.name} = ${i.value} (${i.place})`));
   lines.push(...number.constants.map((c) => `${c[0]} = ${c[1]} (${c[2]})`));
-  for (const leaf of number.leaves.map((place) => trails.leaves[place])) {
+  for (const leaf of number.leaves) {
     lines.push(...leaf.raw.map((raw) => `${raw.place}: ${raw.before}${raw.match}${raw.after}`));
   }
   for (const file of number.cases) {
@@ -177,7 +201,7 @@ function judged(question, guess) {
   if (unit === "%") return `You said ${guess} %: off by ${Math.abs(guess - answer).toFixed(0)} points.`;
   const off = Math.max(guess / answer, answer / guess);
   const how = off < 1.15 ? "very close" : `off by a factor of ${off < 10 ? off.toFixed(1) : off.toFixed(0)}`;
-  return `You said ${guess} times: ${how}.`;
+  return `You said ${guess} ${unit}: ${how}.`;
 }
 
 function scale(question, guess) {

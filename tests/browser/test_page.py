@@ -77,7 +77,7 @@ def test_inputs_lead_deeper(site: dict[str, Path], watch) -> None:
     page = watch.open(site["published"], "#n-prefill-decode-ratio-0.6b-gpu")
     page.locator("#panel-body .like-link").first.click()
 
-    expect(page.locator("#panel-title")).to_have_text("Prefill rate, 0.6b on gpu")
+    expect(page.locator("#panel-title")).to_have_text("Prefill rate, 0.6B on GPU")
     assert page.evaluate("location.hash") == "#n-prefill-rate-0.6b-gpu"
 
 

@@ -48,7 +48,7 @@ def draw_lines(
     if log:
         ax.set(yscale="log", ylim=(min(values) / 2.2, max(values) * 2.1))
     else:
-        ax.set(ylim=(0, max(values) * 1.22))
+        ax.set(ylim=(0, max(*values, *(clear_of or {}).values()) * 1.22))
         thousands(ax, "y")
     ax.set_xticks(range(len(settings)), [f"{x:,.10g}" for x in settings])
     ax.set_ylabel(unit)

@@ -83,6 +83,11 @@ def lines(run: RunData, prefix: str) -> dict[str, list]:
     return {suffix: sorted(points, key=lambda point: point[0]) for suffix, points in found.items()}
 
 
+def name_of(run: RunData, suffix: str) -> str:
+    """The model's whole name, for sentences and tables."""
+    return run.model_name(label_of(run, suffix).lower())
+
+
 def label_of(run: RunData, suffix: str) -> str:
     """What a line is called: its model or tag; the lesson's own small model where the id says neither."""
     return (suffix.lstrip("-") or run.model_label("batched-small") or "").upper()

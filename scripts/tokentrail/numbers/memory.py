@@ -79,13 +79,13 @@ DEFINITIONS = [
             "data sheet's bandwidth divided by bytes read per token", "specified / size",
             {**_SPECIFIED, "size": number("step-bytes-{at}")}, applies=_gpu, views=_ONE),
     Definition(
-        "step-fixed-cost-{device}", "Fixed time of a decode step on {device}", "ms", "deeper",
+        "step-fixed-cost-{device}", "Fixed time of a decode step, {place}", "ms", "deeper",
         "time at zero bytes of the straight line through time per token over bytes per token, {n} decode tests",
         "1000 * intercept(bytes_per_token, inverse(tokens_per_s))",
         {name: each(name) for name in ("bytes_per_token", "tokens_per_s")}, "fit", group="fit",
     ),
     Definition(
-        "effective-bandwidth-{device}", "Bandwidth of the bytes beyond the fixed time on {device}", "GB/s", "deeper",
+        "effective-bandwidth-{device}", "Bandwidth of the bytes beyond the fixed time, {place}", "GB/s", "deeper",
         "reciprocal slope of the straight line through time per token over bytes per token, {n} decode tests",
         "1 / slope(bytes_per_token, inverse(tokens_per_s)) / 1e9",
         {name: each(name) for name in ("bytes_per_token", "tokens_per_s")}, "fit", group="fit",

@@ -267,7 +267,7 @@ def _fits(tests: Sequence[Context]) -> Iterator[Context]:
                 "bytes_per_token": [number(f"step-bytes-{at}") for at in points],
                 "tokens_per_s": [number(f"decode-rate-{at}") for at in points],
             }
-            yield Context({"device": device, "n": len(points)}, None, None, device, lists)
+            yield Context({"device": device, "place": device.upper(), "n": len(points)}, None, None, device, lists)
 
 
 def _device_time(records: Iterable[Evidence]) -> Iterator[Context]:

@@ -12,10 +12,14 @@ from tokentrail import jsonio
 from tokentrail.figures import FIGURES
 from tokentrail.figures.data import Number, RunData, load
 from tokentrail.report import story
+from tokentrail.report.conditions import Conditions, conditions_of
+from tokentrail.report.grids import Grid, grids_of
 from tokentrail.report.settings import Choice, settings_of
 
 Gap = tuple[str, list[str]]  # a reason, and what it keeps from being there
 # the lesson's side questions stand with the step they belong to
+# reasons that are no gap of this run: another number's, or another campaign's
+NOT_OWN = ("needs ", "this run measured another model or device")
 SHOWN_WITH = {"check-3": "3b", "ceiling": "7"}
 
 
@@ -58,6 +62,8 @@ class Report:
     follows: list[Gap]
     ledger: dict[str, Any]
     settings: list[Choice]
+    grids: list[Grid]
+    conditions: Conditions
     plan: dict[str, Any] = field(default_factory=dict)
 
 
@@ -75,8 +81,9 @@ def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Repo
     )
     ledger = optional(run_dir / "claims.json")
     claimed = {claim["id"] for claim in ledger.get("claims", [])}
-    tables = {step.step: table(run, published, step.step, claimed) for step in steps}
-    gaps, follows = missing(run, figures)
+    # a sweep's numbers stand in its grids
+    tables = {step.step: [] if step.step == "sweep" else table(run, published, step.step, claimed) for step in steps}
+    gaps, follows = missing(run, figures, {step.step for step in steps})
     return Report(
         run=run,
         published=published,
@@ -91,6 +98,8 @@ def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Repo
         follows=follows,
         ledger=ledger,
         settings=settings_of(run),
+        grids=grids_of(run),
+        conditions=conditions_of(run),
         plan=plan,
     )
 
@@ -148,16 +157,20 @@ def counterpart(run: RunData, published: RunData | None, number_id: str) -> tupl
     return published.exact(swapped), False
 
 
-def missing(run: RunData, figures: dict[str, Figure]) -> tuple[list[Gap], list[Gap]]:
-    """Gaps by reason: those with a cause of their own, and those that only follow from a missing number."""
+def missing(run: RunData, figures: dict[str, Figure], steps: set[str]) -> tuple[list[Gap], list[Gap]]:
+    """Gaps by reason: those with a cause of their own, and those of another campaign or another number.
+
+    A figure of a step that this run's campaign does not have is no gap.
+    """
+    wanted = {name for step in story.load_story()["steps"] if step["step"] in steps for name in step.get("figures", [])}
     groups: dict[str, list[str]] = {}
     there = set(base_ids(run))
     for entry in run.doc["not_measured"]:
         if re.sub(r"-steady$", "", entry["id"]) not in there:
             groups.setdefault(entry["reason"], []).append(entry.get("label") or entry["id"])
     for figure in figures.values():
-        if not figure.drawn:
+        if not figure.drawn and figure.name in wanted:
             groups.setdefault(figure.reason, []).append(f"figure {figure.name}")
     gaps = [(reason, list(dict.fromkeys(names))) for reason, names in groups.items()]
-    follows = [gap for gap in gaps if gap[0].startswith("needs ")]
+    follows = [gap for gap in gaps if gap[0].startswith(NOT_OWN)]
     return [gap for gap in gaps if gap not in follows], follows

@@ -10,14 +10,14 @@ from tokentrail.figures.data import RunData, load
 from tokentrail.report import story, words
 from tokentrail.report.context import missing, optional
 
-MOST_REASONS = 8
+MOST_REASONS = 5
 
 
 def print_run(run_dir: Path, stream: TextIO) -> None:
     """Write the headline of the run in `run_dir`; rich only where a person watches."""
     run = load(run_dir)
     numbers = story.headline_of(run, story.words_of(run))
-    rows = [(n["label"], n["shown"], "" if n.get("exact") else words.reach(n)) for n in numbers]
+    rows = [(n["label"], n["shown"], "" if n.get("exact") else words.reach(n, with_unit=False)) for n in numbers]
     gaps = reasons(run, optional(run_dir / "plan.json"))
     page = f"reports/{run.name}/index.html"
     if stream.isatty() and not os.environ.get("CI"):
@@ -29,9 +29,9 @@ def print_run(run_dir: Path, stream: TextIO) -> None:
 def reasons(run: RunData, plan: dict) -> list[str]:
     """One line a gap: what is missing and why; long lists end with their count."""
     lines = [f"step {case['step']}, {case['title']}: {case['reason']}" for case in plan.get("skipped", [])]
-    for reason, names in missing(run, {})[0]:
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        lines.append(f"{', '.join(names[:3])}{more}: {reason}")
+    for reason, names in missing(run, {}, set())[0]:
+        more = f"; and {len(names) - 2} more" if len(names) > 2 else ""
+        lines.append(f"{'; '.join(names[:2])}{more}: {reason}")
     return lines
 
 
@@ -68,4 +68,4 @@ def print_rich(run: RunData, rows: list, gaps: list[str], page: str, stream: Tex
 def shortened(gaps: list[str]) -> list[str]:
     """At most a screenful; the page has them all."""
     rest = len(gaps) - MOST_REASONS
-    return gaps if rest <= 0 else [*gaps[:MOST_REASONS], f"{rest} more reasons, on the page"]
+    return gaps if rest <= 1 else [*gaps[:MOST_REASONS], f"and {rest} more reasons, on the page"]

@@ -13,6 +13,8 @@ from markupsafe import Markup, escape
 from tokentrail.figures.data import Number
 from tokentrail.report.story import TEMPLATES, Sentence
 
+PUNCTUATION = tuple(".,;:)?")
+
 
 def environment() -> Environment:
     """Templates of reports/templates: everything is escaped, nothing may be undefined."""
@@ -52,7 +54,14 @@ class Buttons:
 
     def sentence(self, pieces: Sentence) -> Markup:
         """Text escaped, numbers as buttons."""
-        return Markup("").join(self.number(p) if isinstance(p, dict) else escape(p) for p in pieces)
+        made: list[Markup] = []
+        for piece in pieces:
+            if isinstance(piece, str) and piece[:1] in PUNCTUATION and made:
+                # a browser may break a line after a button: keep what closes the clause with it
+                made[-1] = Markup('<span class="together">{}{}</span>').format(made[-1], piece[:1])
+                piece = piece[1:]
+            made.append(self.number(piece) if isinstance(piece, dict) else escape(piece))
+        return Markup("").join(made)
 
     def sentences(self, sentences: Iterable[Sentence]) -> Markup:
         """A paragraph's sentences."""

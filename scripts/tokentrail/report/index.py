@@ -16,7 +16,7 @@ from tokentrail.figures.data import Number, RunData
 from tokentrail.figures.save import save, save_absent
 from tokentrail.report import markdown, story, svg
 from tokentrail.report.html import environment
-from tokentrail.report.page import script_hash
+from tokentrail.report.page import MARKS, script_hash
 
 
 @dataclass
@@ -26,19 +26,23 @@ class Line:
     run: RunData
     facts: dict[str, str]
     cells: list[Number | None]
+    patterns: dict[str, dict[str, Any]]  # what the ledger says of each of the lesson's patterns, by its id
 
 
 def write_index(run_dirs: Sequence[Path], out: Path) -> None:
     """Write out/index.html, out/index.md and out/figures/runs-comparison.*."""
-    runs = sorted((read(folder) for folder in run_dirs), key=lambda run: run.name)
+    runs = {run.name: (run, patterns_of(folder, run)) for folder in run_dirs for run in [read(folder)]}
     columns = story.load_story()["comparison"]
-    lines = [line(run, columns) for run in runs]
+    lines = [line(run, columns, found) for _, (run, found) in sorted(runs.items())]
+    # {id: statement}; a run without a ledger has none of them
+    patterns = {key: found["statement"] for item in lines for key, found in item.patterns.items()}
     drawn = draw(lines, out / "figures")
     figure = Markup(svg.inline(out / "figures" / f"{runs_comparison.NAME}.svg")) if drawn else None
     script = (story.TEMPLATES / "index.js").read_text(encoding="utf-8")
     page = environment().get_template("index.html.j2")
     html = page.render(
-        lines=lines, columns=columns, figure=figure, script=Markup(script), script_hash=script_hash(script),
+        lines=lines, columns=columns, patterns=patterns, marks=MARKS, figure=figure,
+        script=Markup(script), script_hash=script_hash(script),
         palette=Markup(svg.css_variables()), css=Markup((story.TEMPLATES / "page.css").read_text(encoding="utf-8")),
     )  # fmt: skip
     jsonio.write_text(out / "index.html", html + "\n")
@@ -46,7 +50,10 @@ def write_index(run_dirs: Sequence[Path], out: Path) -> None:
     plain = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = plain.get_template("index.md.j2")
     helpers: dict[str, Any] = {"text": markdown.text, "number": markdown.number}
-    jsonio.write_text(out / "index.md", template.render(lines=lines, columns=columns, drawn=drawn, **helpers) + "\n")
+    jsonio.write_text(
+        out / "index.md",
+        template.render(lines=lines, columns=columns, patterns=patterns, drawn=drawn, **helpers) + "\n",
+    )
 
 
 def read(folder: Path) -> RunData:
@@ -54,7 +61,18 @@ def read(folder: Path) -> RunData:
     return RunData(jsonio.read_json(folder / "numbers.json", "numbers"))
 
 
-def line(run: RunData, columns: list[dict[str, str]]) -> Line:
+def patterns_of(folder: Path, run: RunData) -> dict[str, dict[str, Any]]:
+    """{id: {statement, verdict, numbers}} of the run's ledger; the first and the last of many numbers stand for all."""
+    ledger = jsonio.read_json(folder / "claims.json") if (folder / "claims.json").exists() else {}
+    found = {}
+    for pattern in ledger.get("patterns", []):
+        numbers = [number for entry in pattern["numbers"] if (number := run.by_id.get(entry["number"]))]
+        ends = numbers if len(numbers) < 3 else [numbers[0], numbers[-1]]
+        found[pattern["id"]] = {**pattern, "numbers": ends, "more": len(numbers) - len(ends)}
+    return found
+
+
+def line(run: RunData, columns: list[dict[str, str]], patterns: dict[str, dict[str, Any]]) -> Line:
     """One run as a row."""
     words = story.words_of(run)
     path = run.doc["run"]
@@ -69,7 +87,13 @@ def line(run: RunData, columns: list[dict[str, str]]) -> Line:
         "origin": run.doc["origin"],
         "device": ", ".join(gpus) or cpu or "unknown device",
     }
-    return Line(run, facts, [run.best(story.full_id(column["number"], words)) for column in columns])
+    return Line(run, facts, [cell(run, column, words) for column in columns], patterns)
+
+
+def cell(run: RunData, column: dict[str, str], words: story.Words) -> Number | None:
+    """A column's number of a run, or what a sweep has in its place."""
+    ids = [column[key] for key in ("number", "else") if key in column]
+    return next((number for number_id in ids if (number := run.best(story.full_id(number_id, words)))), None)
 
 
 def draw(lines: list[Line], folder: Path) -> bool:

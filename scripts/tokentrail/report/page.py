@@ -47,7 +47,7 @@ def parts(report: Report, figures_dir: Path, run_dir: Path) -> dict[str, Any]:
         "evidence": evidence_of(report, buttons, to_published),
         "marks": MARKS,
         "svgs": {name: Markup(svg.inline(figures_dir / f"{name}.svg")) for name in drawn},
-        "trails": script_json(trails),
+        "trails": script_json(panels.pack(trails)),
         "palette": Markup(svg.css_variables()),
         "css": Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),
         "js": Markup(script),
@@ -69,7 +69,17 @@ def facts_of(report: Report) -> dict[str, Any]:
         "engine": facts["engine"],
         "models": [panels.model_words(model) for model in report.run.doc.get("models") or []],
         "ledger_summary": ledger_summary(report.ledger),
+        "when": period(report.run.doc.get("measured_from"), report.run.doc.get("measured_to")),
+        "two_views": any(row.reported for rows in report.tables.values() for row in rows) or bool(report.grids),
     }
+
+
+def period(start: str | None, end: str | None) -> str:
+    """`2026-11-29, 17:04 to 17:06 UTC`; both days where the measuring went over midnight."""
+    if not start or not end:
+        return ""
+    (day, clock), (last, until) = ((moment[:10], moment[11:16]) for moment in (start, end))
+    return f"{day}, {clock} to {until} UTC" if day == last else f"{day}, {clock} to {last}, {until} UTC"
 
 
 def ledger_summary(ledger: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from tokentrail.figures.data import Number, RunData
 from tokentrail.report import words
 
 MOST_SAMPLES = 120
+PACKED = ("view", "interval", "words", "code", "exactly")  # texts that many numbers of a page share
 
 
 def panels(run: RunData, run_dir: Path) -> dict[str, Any]:
@@ -28,6 +29,29 @@ def panels(run: RunData, run_dir: Path) -> dict[str, Any]:
         numbers[number["id"]] = panel(number, found) | {"leaves": list(places)}
     cases = {f"records/{record['case']}.json": evidence(record) for record in run.records}
     return {"numbers": numbers, "cases": cases, "leaves": leaves, "run": run_facts(run)}
+
+
+def pack(trails: dict[str, Any]) -> dict[str, Any]:
+    """The same with every shared text stored once and its place in `texts` instead; evidence by its place in a list."""
+    texts: dict[str, int] = {}
+    places = {place: i for i, place in enumerate(trails["leaves"])}
+
+    def at(text: str) -> int:
+        return texts.setdefault(text, len(texts))
+
+    numbers = {
+        number_id: entry
+        | {key: at(entry[key]) for key in PACKED}
+        | {"leaves": [places[place] for place in entry["leaves"]], "cases": [at(file) for file in entry["cases"]]}
+        | {"inputs": [[e["name"], e["value"], at(e["place"])] for e in entry["inputs"]]}
+        for number_id, entry in trails["numbers"].items()
+    }
+    leaves = [
+        leaf | {"raw": [[at(r["place"]), at(r["before"] + r["match"] + r["after"]), len(r["before"]), len(r["match"])]
+                        for r in leaf["raw"]]}
+        for leaf in trails["leaves"].values()
+    ]  # fmt: skip
+    return {**trails, "numbers": numbers, "leaves": leaves, "texts": list(texts)}
 
 
 def panel(number: Number, found: dict[str, Any]) -> dict[str, Any]:
@@ -78,8 +102,7 @@ def input_words(entry: dict[str, Any]) -> dict[str, Any]:
     value = entry["value"]
     text = words.plain(value, 10) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
     place = entry.get("id") or f"{entry.get('file', '')} {entry.get('pointer', '')}".strip()
-    found = {"name": entry.get("name", ""), "value": f"{text} {entry.get('unit', '')}".strip(), "place": place}
-    return found | ({"number": entry["id"]} if entry["kind"] == "number" and "id" in entry else {})
+    return {"name": entry.get("name", ""), "value": f"{text} {entry.get('unit', '')}".strip(), "place": place}
 
 
 def evidence(record: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tokentrail.figures import flash_attention, sweep_batching
 from tokentrail.figures.data import Number, RunData
@@ -47,15 +47,29 @@ def _ubatch(run: RunData) -> Iterator[Choice]:
 
 
 def _flash(run: RunData) -> Iterator[Choice]:
+    """One line for all tests that say the same, with the one that says it loudest."""
+    verdicts: dict[str, list[Choice]] = {}
     for _, name, on, off in flash_attention.rows(run):
         best, other, words = (on, off, ("on", "off")) if on["value"] >= off["value"] else (off, on, ("off", "on"))
         value = f"-fa {words[0]}" if apart(best, other) else "either: no clear difference"
-        yield Choice(f"Flash attention, {name.replace(chr(10), ' ')}", value, best, f"-fa {words[1]}", other)
+        choice = Choice(name.replace("\n", ", "), value, best, f"-fa {words[1]}", other)
+        verdicts.setdefault(value, []).append(choice)
+    total = sum(len(choices) for choices in verdicts.values())
+    for value, choices in verdicts.items():
+        most = max(choices, key=lambda choice: choice.best["value"] / choice.other["value"])
+        count = f"in {len(choices)} of {total} tests, most in " if len(choices) > 1 else ""
+        yield replace(most, question=f"Flash attention, {count}{most.question}", value=value)
 
 
 def _users(run: RunData) -> Iterator[Choice]:
     for suffix, points in sweep_batching.lines(run, "batched-rate").items():
         if len(points) >= sweep_batching.FEWEST:
             users, best = max(points, key=lambda point: point[1]["value"])
-            question = f"Users at once for the most tokens, {sweep_batching.label_of(run, suffix)}"
-            yield Choice(question, f"-np {users:.0f}", best, f"{points[0][0]:.0f} at once", points[0][1])
+            name = sweep_batching.name_of(run, suffix)
+            question = f"Users at once for the most tokens together, {name}"
+            yield Choice(question, f"-np {users:.0f}", best, f"-np {points[0][0]:.0f}", points[0][1])
+            knee = sweep_batching.knees(run).get(suffix, 1)
+            each, alone = run.best(f"rate-per-user-{knee}{suffix}"), run.best(f"rate-per-user-1{suffix}")
+            if knee > 1 and each and alone:
+                question = f"Users at once of whom each keeps half a lone user's rate, {name}"
+                yield Choice(question, f"-np {knee}", each, "-np 1", alone)

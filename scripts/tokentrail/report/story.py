@@ -14,6 +14,7 @@ import yaml
 from tokentrail.figures.data import Number, RunData
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "reports" / "templates"
+PARAGRAPH = "¶ "
 PLACE = re.compile(r"\{([^{}]+)\}")
 
 Piece = str | Number  # plain text, or a number to be made clickable
@@ -39,6 +40,17 @@ class Step:
     figures: list[str] = field(default_factory=list)
     numbers: list[Number] = field(default_factory=list)
 
+    @property
+    def paragraphs(self) -> list[list[Sentence]]:
+        """The sentences, a new paragraph where one starts with the story's mark for it."""
+        found: list[list[Sentence]] = []
+        for pieces in self.sentences:
+            head = pieces[0] if isinstance(pieces[0], str) else ""
+            if not found or head.startswith(PARAGRAPH):
+                found.append([])
+            found[-1].append([head.removeprefix(PARAGRAPH), *pieces[1:]] if head else pieces)
+        return found
+
 
 def load_story() -> dict[str, Any]:
     """reports/templates/story.yaml."""
@@ -48,12 +60,14 @@ def load_story() -> dict[str, Any]:
 @functools.cache  # every number of a page asks for it
 def words_of(run: RunData) -> Words:
     """The run's small and big model, main device and largest batch, from its records and, without them, its ids."""
-    pairs = [m for m, _ in run.matching(r"decode-rate-([a-z0-9.]+)-(gpu|cpu|hybrid)")]
+    pairs = [m for m, _ in run.matching(r"decode-rate-([a-z0-9.]+)-(gpu|cpu|hybrid)(?:-.+)?")]
     devices = [m[2] for m in pairs]
     device = "gpu" if "gpu" in devices else (devices[0] if devices else "gpu")
     models = list(dict.fromkeys(m[1] for m in pairs if m[2] == device))
-    small = run.model_label("bench-small", "request-short", "serve") or (models[0] if models else "small")
-    big = run.model_label("bench-big") or next((m for m in models if m != small), "big")
+    small = run.model_label("bench-small", "request-short", "serve", "batched-small") or (
+        models[0] if models else "small"
+    )
+    big = run.model_label("bench-big", "batched-big") or next((m for m in models if m != small), "big")
     users = max((int(m[1]) for m, _ in run.matching(r"batched-rate-(\d+)")), default=32)
     labels = {"small": small, "big": big, "dev": device, "users": str(users)}
     names = {"small": run.model_name(small), "big": run.model_name(big), "device": device.upper(), "users": str(users)}
@@ -118,7 +132,10 @@ def steps_of(run: RunData, drawn: set[str], words: Words, skipped: list[dict[str
     `skipped` are the plan's cases that were left out: a step without any number says why.
     """
     steps = []
+    planned = {case["step"] for case in [*run.doc.get("cases", []), *skipped]}
     for entry in load_story()["steps"]:
+        if entry["step"][0].isdigit() and planned and entry["step"] not in planned:
+            continue  # another campaign's step
         if any(run.best(full_id(number_id, words)) is None for number_id in entry.get("needs", [])):
             continue
         sentences = said(entry["says"], run, words)
@@ -129,7 +146,8 @@ def steps_of(run: RunData, drawn: set[str], words: Words, skipped: list[dict[str
             reasons = [case["reason"] for case in skipped if case["step"] == entry["step"]]
             absent = [f"Not in this run: {reason}." for reason in dict.fromkeys(reasons)]
             sentences = [[text] for text in absent or entry.get("otherwise", ["Not in this run."])]
-        steps.append(Step(entry["step"], entry["title"], entry["question"], sentences, figures))
+        question = "".join(str(piece) for piece in sentence(entry["question"], run, words) or [])
+        steps.append(Step(entry["step"], entry["title"], question, sentences, figures))
     return steps
 
 
@@ -152,5 +170,5 @@ def hides_of(run: RunData, words: Words) -> list[Sentence]:
 
 def headline_of(run: RunData, words: Words) -> list[Number]:
     """The few numbers that stand at the top of the page and at the end of the terminal's output."""
-    found = (run.best(full_id(number_id, words)) for number_id in load_story()["headline"])
-    return [number for number in found if number]
+    lists = ([run.best(full_id(number_id, words)) for number_id in ids] for ids in load_story()["headlines"])
+    return max(([number for number in found if number] for found in lists), key=len)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
+
+from tokentrail.statistics.intervals import Interval
+from tokentrail.statistics.shown import place
+
+MORE_DIGITS = 4
 
 
 def plain(value: float, digits: int = 6) -> str:
@@ -21,14 +27,38 @@ def exactly(entry: dict[str, Any]) -> str:
     return f"{plain(entry['value'], 10)} {entry['unit']}" if entry["value"] is not None else "no value"
 
 
-def reach(number: dict[str, Any]) -> str:
-    """`35,795.4 to 35,795.6 tokens/s`; percent for fractions; empty without an interval."""
-    interval = number.get("interval")
-    if not interval:
-        return ""
-    factor, unit = (100, "%") if number["unit"] == "fraction" else (1, number["unit"])
-    unit = {"ratio": "×"}.get(unit, unit)
-    return f"{plain(factor * interval['low'])} to {plain(factor * interval['high'])} {unit}"
+def reach(number: dict[str, Any], with_unit: bool = True) -> str:
+    """`32,600 to 35,700 tokens/s`; percent for fractions; empty without an interval."""
+    found = ends(number)
+    return " to ".join(found) + (f" {unit_of(number)}" if with_unit else "") if found else ""
+
+
+def unit_of(number: dict[str, Any]) -> str:
+    """The unit as readers see it."""
+    return {"fraction": "%", "ratio": "×"}.get(number["unit"], number["unit"])
+
+
+def ends(number: dict[str, Any]) -> list[str]:
+    """Both ends of the interval, to the last digit that the number is shown to; more only where they would be alike."""
+    found = number.get("interval")
+    if not found:
+        return []
+    factor = 100 if number["unit"] == "fraction" else 1
+    low, high = factor * found["low"], factor * found["high"]
+    step = place(factor * number["value"], Interval(low, high, found.get("level"), found["method"]))
+    step -= found.get("level") is None  # certain limits lie half a digit beyond the value
+    said = [rounded(low, step), rounded(high, step)]
+    for finer in range(step - 1, step - MORE_DIGITS - 1, -1):
+        if said[0] != said[1] or low == high:
+            break
+        said = [rounded(low, finer), rounded(high, finer)]
+    return said
+
+
+def rounded(value: float, step: int) -> str:
+    """The value to the digit of 10^step, thousands separated."""
+    near = Decimal(repr(float(value))).quantize(Decimal(1).scaleb(step), rounding=ROUND_HALF_EVEN)
+    return f"{near:,.{max(0, -step)}f}"
 
 
 def interval(number: dict[str, Any]) -> str:
