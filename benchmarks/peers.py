@@ -29,15 +29,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path[:0] = [str(ROOT / "scripts"), str(HERE)]
 
-from peers import foreign, readers, summary, tokenizer  # noqa: E402
+from peers import foreign, place, readers, summary, tokenizer  # noqa: E402
 from peers.served import Server, serving  # noqa: E402
 
 from tokentrail.machine import probe  # noqa: E402
 from tokentrail.machine.lock import whole_machine  # noqa: E402
 from tokentrail.measuring import requests  # noqa: E402
 
-RESOURCES = Path(os.environ.get("TOKENTRAIL_RESOURCES") or ROOT / "resources").absolute()
-MODEL = "smollm2-135m-instruct-q4_1"
 FLAGS = ["-c", "4096", "-np", "1", "--cache-ram", "0", "--no-cache-prompt", "--no-webui"]
 EMOJI = "Answer only with emoji, as many as you can: 🦊🐼🦁🐸🐙🦋🐢🐬🦉🐝🦀🐘🦒🐧🦜🐳"
 # Tokens that the model's chat template adds to a prompt.
@@ -129,7 +127,7 @@ class Run:
             folder=self.folder / f"{name}-{turn}",
             tokenizer=self.folder / "tokenizer",
         )
-        process = foreign.start(name, RESOURCES / "peers", work)
+        process = foreign.start(name, place.RESOURCES / "peers", work)
         self.server.log.watch = process.pid
         try:
             status = process.wait(foreign.LIMIT_S)
@@ -175,25 +173,14 @@ def _end(process: subprocess.Popen) -> None:
     process.wait()
 
 
-def _engine() -> tuple[Path, int]:
-    """(llama-server, build number) of the newest engine built here."""
-    built = [
-        path for path in RESOURCES.glob("engines/*/manifest.json") if (path.parent / "bin" / "llama-server").exists()
-    ]
-    if not built:
-        sys.exit("there is no engine yet; run `make` first")
-    manifest = max(built, key=lambda path: path.stat().st_mtime)
-    return manifest.parent / "bin" / "llama-server", json.loads(manifest.read_text())["build_number"]
-
-
 def measure(given: argparse.Namespace) -> dict[str, Any]:
     """The whole benchmark -> what --save writes."""
-    program, build = _engine()
-    model = RESOURCES / "models" / "wheel" / f"{MODEL}.gguf"
+    program, build = place.engine()
+    model = place.model()
     refused = {}
     for name in foreign.VERSIONS:
         if not given.only or name in given.only:
-            why = foreign.install(name, RESOURCES / "peers")
+            why = foreign.install(name, place.RESOURCES / "peers")
             refused |= {name: why} if why else {}
     flags = FLAGS + (["-t", str(given.threads)] if given.threads else [])
     with tempfile.TemporaryDirectory() as text, whole_machine(), serving(program, model, flags) as server:
@@ -213,7 +200,7 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
     return found | {
         "machine": probe()["machine"],
         "build": f"b{build}",
-        "model": MODEL,
+        "model": place.MODEL,
         "flags": " ".join(flags),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "versions": {name: version for name, version in foreign.VERSIONS.items() if name in found["requests"]},
@@ -240,8 +227,7 @@ def main() -> None:
     given.prompt_n = 54
     run = json.loads(given.show.read_text()) if given.show else measure(given)
     if given.save:
-        given.save.parent.mkdir(parents=True, exist_ok=True)
-        given.save.write_text(json.dumps(run, sort_keys=True, indent=None, ensure_ascii=False) + "\n", encoding="utf-8")
+        place.save(run, given.save)
     print(summary.markdown(run))
 
 
