@@ -70,6 +70,9 @@ def everything(given: argparse.Namespace) -> bool:
     claims = config.read_yaml(config.CONFIG / "claims.yaml", "claims")
     paths = {run: given.results / run / "numbers.json" for run in stored_runs(given.results, None)}
     documents = {run: document for run, path in paths.items() if (document := _readable(path))}
+    for run in checked:
+        name = run["run"]
+        run["faults"] += audit.check_pages(root / "reports" / name, given.results / name, name, documents.get(name))
     lint = audit.check_texts(root, texts.project_texts(root), documents, claims["claims"])
     holds = not lint and not any(run["faults"] for run in checked)
     if given.json:
@@ -87,12 +90,12 @@ def everything(given: argparse.Namespace) -> bool:
 
 
 def stored_runs(results: Path, wanted: str | None) -> list[str]:
-    """Runs below `results` that have a plan; only the wanted one if it is named."""
+    """Runs below `results` that have any product; only the wanted one if it is named."""
     if not results.is_dir():
         raise Problem(f"{results} does not exist; measure first, or name the folder with --results")
     products = ("numbers.json", "claims.json", "records.json", "measurements.csv")
-    plans = [p for p in sorted(results.glob("*/*/*/plan.json")) if any((p.parent / f).exists() for f in products)]
-    found = [p.parent.relative_to(results).as_posix() for p in plans]  # the others are still being measured
+    folders = [f for f in sorted(results.glob("*/*/*")) if any((f / product).exists() for product in products)]
+    found = [folder.relative_to(results).as_posix() for folder in folders]  # the others are still being measured
     if wanted is None:
         return found
     return [config.choose("run", wanted.strip("/").removeprefix("results/"), found, "--run")]
@@ -106,11 +109,14 @@ def _readable(path: Path) -> dict[str, Any] | None:
     """numbers.json for the texts; where it cannot be read, its run's own check says so."""
     try:
         document = jsonio.read_json(path, "numbers")
+    except Problem:
+        return None
+    try:
         with (path.parent / "measurements.csv").open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
         return document | {"samples": [(float(row["value"]), row["unit"]) for row in rows if row["value"]]}
-    except (Problem, OSError, ValueError, KeyError):
-        return None
+    except (OSError, ValueError, KeyError):
+        return document
 
 
 def _print_faults(console: Console, faults: list[dict[str, Any]]) -> None:

@@ -14,7 +14,7 @@ def main() -> None:
     """Parse the command line and write the records."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run-dir", type=Path, required=True, help="results/{machine}/{engine}/{campaign}")
-    parser.add_argument("--index", type=Path, help="file that lists the records with their hashes (records.json)")
+    parser.add_argument("--index", type=Path, help="where else to write the list of the records (records.json)")
     parser.add_argument("--strict", action="store_true", help="remarks on the machine's state make a record invalid")
     parser.add_argument("--log", type=Path, help="where a traceback goes")
     given = parser.parse_args()

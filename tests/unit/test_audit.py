@@ -15,8 +15,10 @@ import pytest
 
 from tokentrail import audit, claims, config, jsonio, trail
 from tokentrail.audit import texts
+from tokentrail.figures.data import load
 from tokentrail.numbers import table
 from tokentrail.problems import Problem
+from tokentrail.report import table as report_table
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "rtx4090/b12110-cuda/lesson"
@@ -72,6 +74,10 @@ def test_untouched_run_holds(results):
         ("numbers.json", "163.99", "163.98", "numbers.json", "decode-rate-8b-gpu"),
         ("measurements.csv", "163.99", "163.98", "measurements.csv", None),
         ("claims.json", "about 56 times", "about 57 times", "claims.json", None),
+        ("records.json", '"valid": true', '"valid": false', "records.json", None),
+        ("raw/host.yaml", "gpu:", "gpu :", "raw/host.yaml", None),
+        ("raw/commands.yaml", "llama", "lama", "raw/commands.yaml", None),
+        ("plan.json", '"n_prompt": [\n     512', '"n_prompt": [\n     513', "plan.json", "decode-rate-8b-gpu"),
         (
             "plan.json",
             "Both halves apart, bigger model",
@@ -80,7 +86,19 @@ def test_untouched_run_holds(results):
             "decode-rate-8b-gpu",
         ),
     ],
-    ids=["raw", "measurement", "record", "numbers", "table", "ledger", "plan"],
+    ids=[
+        "raw",
+        "measurement",
+        "record",
+        "numbers",
+        "table",
+        "ledger",
+        "index",
+        "host",
+        "commands",
+        "arguments",
+        "plan",
+    ],
 )
 def test_changed_byte_names_its_file_and_numbers(results, file, old, new, named, dependent):
     """Whatever was changed, the audit names that file and what rests on it."""
@@ -100,6 +118,10 @@ def test_changed_byte_names_its_file_and_numbers(results, file, old, new, named,
         "records/serve-small.json",
         "measurements.csv",
         "claims.json",
+        "records.json",
+        "plan.json",
+        "numbers.json",
+        "raw/host.yaml",
     ],
 )
 def test_missing_file_is_named(results, file):
@@ -114,6 +136,105 @@ def test_missing_numbers_are_a_fault(results):
     (results / NAME / "numbers.json").unlink()
 
     assert "numbers.json is missing" in faults(results)[0]["what"]
+
+
+def test_numbers_that_rest_on_a_changed_number_are_named(results):
+    """A changed number takes what is made of it with it."""
+    change(results / NAME / "numbers.json", '"value": 163.99', '"value": 163.98')
+    (found,) = [fault for fault in faults(results) if fault["file"] == "numbers.json"]
+
+    assert {"decode-rate-8b-gpu", "decode-bandwidth-8b-gpu", "decode-bandwidth-share-8b-gpu"} <= set(found["numbers"])
+
+
+def test_file_that_no_measurement_names(results):
+    """What was put beside the evidence is no evidence."""
+    folder = results / NAME / "raw" / "bench-big" / "transcribed"
+    (folder / "more.md").write_text("| test | t/s |")
+
+    assert [fault["file"] for fault in faults(results)] == ["raw/bench-big/transcribed/more.md"]
+
+
+@pytest.mark.parametrize("move", [shutil.copytree, shutil.move])
+def test_run_in_another_folder(results, move):
+    """A run that was renamed or copied is not the run of that name."""
+    other = "rtx4090/b12110-cuda/lesson-2"
+    move(results / NAME, results / other)
+    (fault,) = [f for f in faults(results, other) if f["file"] == "plan.json"]
+
+    assert f"is the plan of run {NAME}, but lies in {other}" in fault["what"]
+    assert "decode-rate-8b-gpu" in fault["numbers"]
+
+
+def test_raw_of_two_cases_swapped(results):
+    """Both are named."""
+    small, big = (results / NAME / "raw" / case / "transcribed" for case in ("bench-small", "bench-big"))
+    small.rename(small.with_name("x"))
+    big.rename(small)
+    small.with_name("x").rename(big)
+
+    files = {fault["file"] for fault in faults(results)}
+    assert {f"raw/{case}/transcribed/measurement.json" for case in ("bench-small", "bench-big")} <= files
+
+
+@pytest.fixture
+def pages(tmp_path, results):
+    """reports/{run}/ with one figure and the run's table, as a render leaves them."""
+    folder = tmp_path / "reports" / NAME
+    (folder / "figures").mkdir(parents=True)
+    note = {"schema_version": 1, "figure": "f", "drawn": True, "title": "8B decodes 164.0 tokens/s", "description": ""}
+    jsonio.write_json(folder / "figures" / "f.json", note)
+    (folder / "figures" / "f.svg").write_text("<svg>164</svg>")
+    files = {"f.svg": jsonio.sha256_file(folder / "figures" / "f.svg")}
+    jsonio.write_json(folder / "figures.json", {"schema_version": 1, "figures": {"f": {**note, "files": files}}})
+    for name in ("index.html", "report.md"):
+        (folder / name).write_text("x")
+    (folder / "numbers.csv").write_text(report_table.text(load(results / NAME)))
+    return folder
+
+
+def page_faults(pages, results, documents):
+    return [
+        f["file"].removeprefix(f"reports/{NAME}/")
+        for f in audit.check_pages(pages, results / NAME, NAME, documents[NAME])
+    ]
+
+
+def test_untouched_pages_hold(pages, results, documents):
+    assert page_faults(pages, results, documents) == []
+    assert audit.check_pages(pages / "not-there", results / NAME, NAME, documents[NAME]) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "named"),
+    [
+        ("figures/f.svg", "164", "165", "figures/f.svg"),
+        ("figures/f.json", "164.0", "165.0", "figures/f.json"),
+        ("figures.json", "164.0 tokens/s", "165.0 tokens/s", "figures.json"),
+        ("figures.json", '"figures"', '"pictures"', "figures.json"),
+        ("figures.json", "{", "", "figures.json"),
+        ("numbers.csv", "163.99", "163.98", "numbers.csv"),
+    ],
+)
+def test_changed_page_file_is_named(pages, results, documents, file, old, new, named):
+    """A figure by its hash, its words and the table by the numbers."""
+    change(pages / file, old, new)
+
+    assert named in page_faults(pages, results, documents)
+
+
+@pytest.mark.parametrize(
+    "file", ["figures/f.svg", "figures/f.json", "figures.json", "numbers.csv", "index.html", "report.md"]
+)
+def test_missing_page_file_is_named(pages, results, documents, file):
+    (pages / file).unlink()
+
+    assert page_faults(pages, results, documents) == [file]
+
+
+def test_figure_that_is_not_listed(pages, results, documents):
+    (pages / "figures" / "other.svg").write_text("<svg/>")
+
+    assert page_faults(pages, results, documents) == ["figures/other.svg"]
 
 
 def test_change_that_is_consistent_upward_is_found(results):
@@ -207,7 +328,7 @@ def lint(tmp_path, name, text, documents):
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    return [fault["what"] for fault in audit.check_texts(tmp_path, [path], documents)]
+    return [fault["what"] for fault in audit.check_texts(tmp_path, [path], documents, CLAIMS)]
 
 
 @pytest.mark.parametrize(
@@ -220,6 +341,8 @@ def lint(tmp_path, name, text, documents):
         ("README.md", "```\n| tg128 | 163.99 ± 0.36 t/s |\n```\nand `640 t/s` in a command."),
         ("docs/a.md", "<!-- stated: the card's data sheet -->1,008 GB/s<!-- /stated --> by the data sheet"),
         ("docs/a.md", "2,491 tokens, 36 tokens, 4 minutes, 60 MiB, version 9.27.1"),
+        ("docs/a.md", "Prefill = rate × 2 × parameters, at 95 % of users, repeated 56 times a day, decode in 4 times."),
+        ("docs/a.md", "There are 56 times as many stars, 76 % of them red."),
     ],
 )
 def test_marked_numbers_pass(tmp_path, documents, name, text):
@@ -232,6 +355,9 @@ def test_marked_numbers_pass(tmp_path, documents, name, text):
     [
         ("README.md", "It decodes 164.0 tokens/s.", "looks measured"),
         ("docs/a.md", "About 767 GB/s are read.", "looks measured"),
+        ("docs/a.md", "Prefill is about 56 times as fast as decode.", "56 times is what a stored number says"),
+        ("README.md", "Decode reaches 76 % of the bandwidth.", "76 % is what a stored number says"),
+        ("README.md", "| the GPU | 61.18 × |", "61.18 × is what a stored number says"),
         ("index.html", "<p>It took <b>12.5 ms</b></p>", "looks measured"),
         (
             "README.md",

@@ -15,31 +15,39 @@ from tokentrail.numbers import table
 from tokentrail.problems import Problem
 
 Fault = dict[str, Any]
+# What a case's key is made of: an older measurement stands for a plan only where these are the same.
+_DETERMINING = ("tool", "arguments", "device", "processes")
 
 
 def check_run(run_dir: Path, results: Path, config_dir: Path = config.CONFIG) -> dict[str, Any]:
     """{"run", "files", "numbers", "claims", "faults"} of one stored run; a fault: {"file", "what", "numbers"}."""
     name = run_dir.relative_to(results).as_posix()
     found: dict[str, Any] = {"run": name, "files": 0, "numbers": 0, "claims": 0, "faults": []}
-    try:
-        plan = jsonio.read_json(run_dir / "plan.json", "plan")
-        stored = _stored_numbers(run_dir)
-    except Problem as problem:
-        found["faults"].append({"file": f"{name}/plan.json or numbers.json", "what": str(problem), "numbers": []})
+    for file, schema in (("plan.json", "plan"), ("numbers.json", None)):
+        try:
+            # numbers.json is read even where someone changed it: the comparison below says what
+            jsonio.read_json(run_dir / file, schema)
+        except Problem as problem:
+            found["faults"].append(_fault(file, _without_folder(str(problem), run_dir), []))
+    if found["faults"]:
         return found
+    plan, stored = jsonio.read_json(run_dir / "plan.json"), jsonio.read_json(run_dir / "numbers.json")
+    said = "/".join(plan["run"][key] for key in ("machine", "engine", "campaign"))
+    if said != name:
+        what = f"is the plan of run {said}, but lies in {name}: was the folder renamed or copied?"
+        found["faults"].append(_fault("plan.json", what, [n["id"] for n in stored.get("numbers", [])]))
     found["numbers"] = len(stored.get("numbers", []))
     dependents = _dependents(stored)
     texts: dict[str, str] = {}
-    raw_kept = True
     for case in plan["cases"]:
         faults, text, files = _case(run_dir, case, plan, dependents)
         found["faults"] += faults
         found["files"] += files
-        raw_kept = raw_kept and text is not None
         stored_text = _read(run_dir / "records" / f"{case['id']}.json")
         texts[case["id"]] = text or stored_text
-    found["faults"] += _strays(run_dir, plan)
+    found["faults"] += _strays(run_dir, plan) + _sources(run_dir, plan)
     if all(texts.values()):
+        found["faults"] += _index(run_dir, plan, texts)
         found["faults"] += _numbers(run_dir, plan, texts, stored, config_dir)
     found["faults"] += _claims(run_dir, results, config_dir, found)
     return found
@@ -65,6 +73,11 @@ def _case(
         measurement = json.loads(path.read_text(encoding="utf-8"))
         for changed, what in records.changed_files(path.parent, measurement):
             faults.append(_fault(_name(run_dir, changed), what, below))
+        for extra in records.extra_files(path.parent, measurement):
+            faults.append(_fault(_name(run_dir, extra), "is beside the measurement, but it does not name it", []))
+        if other := [name for name in _DETERMINING if measurement["case"].get(name) != case.get(name)]:
+            what = f"plans {case['id']} otherwise than it was measured ({', '.join(other)})"
+            faults.append(_fault("plan.json", what, below))
         recorded = json.loads(stored)["raw"]["sha256"]
         if jsonio.sha256_file(path) != recorded:
             faults.append(_fault(_name(run_dir, path), "was changed: its SHA-256 is not the one in its record", below))
@@ -107,8 +120,38 @@ def _numbers(
 
 
 def _changed_numbers(made: Mapping[str, Any], stored: Mapping[str, Any]) -> list[str]:
+    """Ids of the numbers that differ, and of those that rest on them."""
     new, old = ({n["id"]: n for n in d.get("numbers", [])} for d in (made, stored))
-    return [i for i in dict.fromkeys([*new, *old]) if new.get(i) != old.get(i)]
+    found = {i: None for i in dict.fromkeys([*new, *old]) if new.get(i) != old.get(i)}
+    for number in made.get("numbers", []):  # in their order: inputs come before what rests on them
+        if any(entry.get("id") in found for entry in number.get("inputs", []) if entry.get("kind") != "record"):
+            found.setdefault(number["id"])
+    return list(found)
+
+
+def _index(run_dir: Path, plan: Mapping[str, Any], texts: Mapping[str, str]) -> list[Fault]:
+    """records.json written again from the records made again."""
+    stored = _read(run_dir / "records.json")
+    if stored == jsonio.dumps(records.index(plan, texts)):
+        return []
+    what = "is missing" if stored is None else "written again from the records, it differs"
+    return [_fault("records.json", f"{what}; run scripts/make_records.py", [])]
+
+
+def _sources(run_dir: Path, plan: Mapping[str, Any]) -> list[Fault]:
+    """Files of an import that stand for the whole run (host facts, command lines), held to the plan's hashes."""
+    faults = []
+    for source in plan.get("sources", []):
+        path = run_dir / source["file"]
+        if not path.exists():
+            faults.append(_fault(source["file"], "is missing; the plan names it as a source of the run", []))
+        elif jsonio.sha256_file(path) != source["sha256"]:
+            faults.append(_fault(source["file"], "was changed: its SHA-256 is not the one in plan.json", []))
+    return faults
+
+
+def _without_folder(text: str, run_dir: Path) -> str:
+    return text.replace(f"{run_dir}/", "")
 
 
 def _claims(run_dir: Path, results: Path, config_dir: Path, found: dict[str, Any]) -> list[Fault]:
@@ -152,11 +195,6 @@ def _dependents(stored: Mapping[str, Any]) -> dict[str, list[str]]:
         for file in files:
             found.setdefault(file, []).append(identifier)
     return found
-
-
-def _stored_numbers(run_dir: Path) -> dict[str, Any]:
-    """numbers.json, even where someone changed it; what is no JSON at all is a Problem."""
-    return jsonio.read_json(run_dir / "numbers.json")
 
 
 def _difference(made: str, stored: str, what: str) -> str:

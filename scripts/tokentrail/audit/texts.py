@@ -30,6 +30,13 @@ _LOOKS = re.compile(
     r"TFLOP/s|TFLOPS|J/token|ms\b|USD\b)",
     re.I,
 )
+# A ratio or a share has no unit of its own ("5 times", "95 %" may be anything): it is a retyped number only where a
+# stored number or a claim says just that, in a line about what runs measure.
+_RATIO = re.compile(
+    r"(?<![\w.,#/-])(\d[\d,]*\.\d+|\d{2,})\s*(×(?!\s*[\w(])|%|"
+    r"times(?= (?:as|faster|slower|more|less|longer|the|over)\b))"
+)
+_ABOUT_RUNS = re.compile(r"prefill|decode|bandwidth|\bGPU|\bCPU|users?\b|batch|flash|token", re.I)
 # what a committed text may say without a run behind it is written with this mark and its source
 _STATED = re.compile(r"<!--\s*stated:[^>]+-->.*?<!--\s*/stated\s*-->", re.S)
 
@@ -58,10 +65,14 @@ def check_texts(
                 faults.append({"file": name, "line": text.count("\n", 0, at) + 1, "what": what})
         rendered = name.startswith("reports/")
         for at, found in _unmarked(path, text):
-            if rendered and (found in said or _is_stored(found, documents, claims)):
+            if rendered and (found in said or is_stored(found, documents, claims)):
                 continue
             what = f"{found} looks measured, but no number stands behind it: mark it, or take it out"
             faults.append({"file": name, "line": text.count("\n", 0, at) + 1, "what": what})
+        for at, found in [] if rendered else _ratios(path, text):
+            if is_stored(found, documents, claims):
+                what = f"{found} is what a stored number says, retyped: mark it, or take it out"
+                faults.append({"file": name, "line": text.count("\n", 0, at) + 1, "what": what})
     return faults
 
 
@@ -99,14 +110,32 @@ def _marked(path: Path, text: str) -> Iterator[tuple[int, str, str]]:
 
 def _unmarked(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """(offset, text) of what looks measured outside marks, code and hidden parts."""
+    for match in _LOOKS.finditer(_bare(path, text)):
+        yield match.start(), " ".join(match[0].split())
+
+
+def _ratios(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """(offset, text) of ratios and shares in lines about what runs measure."""
+    rest, at = _bare(path, text), 0
+    for line in rest.splitlines(keepends=True):
+        if _ABOUT_RUNS.search(line):
+            for match in _RATIO.finditer(line):
+                yield at + match.start(), " ".join(match[0].split())
+        at += len(line)
+
+
+def _bare(path: Path, text: str) -> str:
+    """The text with marked numbers, stated figures, code, hidden parts and tags blanked out."""
     rest = _STATED.sub(_blank, _MARK.sub(_blank, text))
     if path.suffix == ".html":
         rest = _HIDDEN.sub(_blank, _LINK.sub(_blank, _BUTTON.sub(_blank, rest)))
-        rest = _TAGS.sub(_blank, rest)
-    else:
-        rest = _HIDDEN.sub(_blank, _CODE.sub(_blank, rest))
-    for match in _LOOKS.finditer(rest):
-        yield match.start(), " ".join(match[0].split())
+        return _TAGS.sub(_blank, rest)
+    return _HIDDEN.sub(_blank, _CODE.sub(_blank, rest))
+
+
+def measured(text: str) -> list[str]:
+    """Every figure in a plain text that looks measured."""
+    return [" ".join(match[0].split()) for match in _LOOKS.finditer(text)]
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -114,18 +143,20 @@ def _blank(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", match[0])
 
 
-def _is_stored(found: str, documents: Mapping[str, Mapping[str, Any]], claims: Sequence[Mapping[str, Any]]) -> bool:
+def is_stored(found: str, documents: Mapping[str, Mapping[str, Any]], claims: Sequence[Mapping[str, Any]]) -> bool:
     """True where the text is what some stored number says: its value, an end of its interval, or a claim's text."""
     asked = lookup.parse(found)
     if asked is None:
         return False
     low, high, unit = asked
+    scale = 100.0 if unit == "fraction" else 1.0
     for document in documents.values():
         for number in document["numbers"]:
             interval = number.get("interval") or {}
             values = (number["value"], interval.get("low"), interval.get("high"))
             if number["unit"] == unit and (
-                lookup.parse(number["shown"]) == asked or any(v is not None and low <= v <= high for v in values)
+                lookup.parse(number["shown"]) == asked
+                or any(v is not None and low <= v * scale <= high for v in values)
             ):
                 return True
         if any(u == unit and low <= value <= high for value, u in document.get("samples", ())):

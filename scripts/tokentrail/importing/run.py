@@ -44,6 +44,9 @@ def import_run(
         "title": title or f"Transcribed: {host.get('source', 'pasted tables')}", "cases": cases, "skipped": [],
         "note": "measured elsewhere; the raw files are what the source prints",
     }  # fmt: skip
+    extras = [extra for extra in (host_file, commands_file) if extra]
+    if extras:
+        plan["sources"] = [{"file": f"raw/{e.name}", "sha256": jsonio.sha256_file(e)} for e in extras]
     jsonio.validate(plan, "plan", "plan of the import")
     target = results / run["machine"] / run["engine"] / run["campaign"]
     partial = target.with_name(f".{target.name}.partial")
@@ -54,9 +57,8 @@ def import_run(
         "processes": [],
     }  # fmt: skip
     jsonio.write_json(partial / "plan.json", plan)
-    for extra in (host_file, commands_file):
-        if extra:
-            shutil.copyfile(extra, _made(partial / "raw") / extra.name)
+    for extra in extras:
+        shutil.copyfile(extra, _made(partial / "raw") / extra.name)
     for case, part, model in zip(cases, parts, models, strict=True):
         folder = _made(partial / "raw" / case["id"] / KEY)
         shutil.copyfile(part.file, folder / part.file.name)

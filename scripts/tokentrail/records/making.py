@@ -71,6 +71,12 @@ def changed_files(folder: Path, measurement: Mapping[str, Any]) -> Iterator[tupl
             yield path, "was changed: its SHA-256 is not the one in measurement.json"
 
 
+def extra_files(folder: Path, measurement: Mapping[str, Any]) -> list[Path]:
+    """Files beside the measurement that it does not name."""
+    known = {"measurement.json", *_hashes(measurement)}
+    return [path for path in sorted(folder.iterdir()) if path.name not in known]
+
+
 def _hashes(measurement: Mapping[str, Any]) -> dict[str, str]:
     streams = []
     for process in measurement["processes"]:

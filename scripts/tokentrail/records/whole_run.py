@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from tokentrail.records.making import make, without_measurement
 def write(run_dir: Path, strict: bool = False) -> dict[str, Any]:
     """Write records/{case}.json of every planned case; a file that would stay the same keeps its time stamp.
 
-    Returns the index of the records: file, hash and validity of each case.
+    Returns the index of the records, which it writes to records.json too.
     """
     plan = jsonio.read_json(run_dir / "plan.json", "plan")
     made = build(run_dir, plan, strict)
@@ -22,14 +24,21 @@ def write(run_dir: Path, strict: bool = False) -> dict[str, Any]:
     for old in (run_dir / "records").glob("*.json"):
         if old.stem not in made:
             old.unlink()  # of a case that the plan no longer has; its raw stays
+    found = index(plan, {case: jsonio.dumps(record) for case, record in made.items()})
+    jsonio.write_if_changed(run_dir / "records.json", jsonio.dumps(found))
+    return found
+
+
+def index(plan: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """File, hash and validity of each case's record; texts: the records as they are stored, by case."""
     rows = [
         {
             "case": case,
             "file": f"records/{case}.json",
-            "sha256": jsonio.sha256_text(jsonio.dumps(record)),
-            "valid": record["valid"],
+            "sha256": jsonio.sha256_text(text),
+            "valid": json.loads(text)["valid"],
         }
-        for case, record in made.items()
+        for case, text in texts.items()
     ]
     return {"schema_version": 1, "run": plan["run"], "records": rows}
 
