@@ -48,15 +48,24 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Pages by name: published, made (measured, with samples), hostile, index; and the runs' folders."""
     root = tmp_path_factory.mktemp("site")
     run, hostile = made(root / "results"), made(root / "hostile", hostile=True)
+    sweep = PUBLISHED.parents[2] / "h200" / "b11434-cuda-b8ae382b" / "sweep-stand-in"
     reports = root / "reports"
     pages = {
         "published": reported(PUBLISHED, reports) / "index.html",
         "made": reported(run, reports) / "index.html",
         "hostile": reported(hostile, root / "hostile-reports") / "index.html",
+        "sweep": reported(sweep, reports) / "index.html",
         "index": reports / "index.html",
     }
     write_index([PUBLISHED, run], reports)
-    return {**pages, "published-run": PUBLISHED, "made-run": run, "hostile-run": hostile, "shots": root / "shots"}
+    return {
+        **pages,
+        "published-run": PUBLISHED,
+        "made-run": run,
+        "sweep-run": sweep,
+        "hostile-run": hostile,
+        "shots": root / "shots",
+    }
 
 
 class Watch:

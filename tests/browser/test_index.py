@@ -14,6 +14,20 @@ def machines(page) -> list[str]:
     )
 
 
+def test_patterns_follow_the_filter(site: dict[str, Path], watch) -> None:
+    """What the lesson predicts stands beside what each run does; a filter hides its rows too, by keyboard alone."""
+    page = watch.open(site["index"])
+    table = page.locator(".patterns-table")
+    expect(table).to_contain_text("holds")
+    page.locator("select[data-key=machine]").focus()
+    page.keyboard.type("rtx4090")
+
+    assert table.locator("tbody tr:visible").count() == 1
+    page.locator("th button").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#runs thead th").first).to_have_attribute("aria-sort", "ascending")
+
+
 def test_filter(site: dict[str, Path], watch) -> None:
     """Choosing an origin keeps its runs and says how many."""
     page = watch.open(site["index"])

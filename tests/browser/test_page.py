@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-PAGES = ["published", "made", "hostile"]
+PAGES = ["published", "made", "hostile", "sweep"]
 
 
 def numbers(site: dict[str, Path], name: str) -> dict[str, dict]:
@@ -223,6 +223,44 @@ def test_hostile_text_does_nothing(site: dict[str, Path], watch) -> None:
     assert page.locator("img").count() == 0
     assert page.evaluate("document.querySelectorAll('script').length") == 2
     expect(page.locator("h1")).to_contain_text("<img src=x onerror=")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_small(site: dict[str, Path], name: str) -> None:
+    """Under 2 MB, the sweep with its hundreds of numbers too."""
+    assert site[name].stat().st_size < 2_000_000
+
+
+def test_a_sweep_shows_its_own_steps(site: dict[str, Path], watch) -> None:
+    """No empty step of another campaign; why decode is slow is said; every setting's table is there."""
+    page = watch.open(site["sweep"])
+    headings = page.locator("main h2").all_text_contents()
+
+    assert "Beyond the lesson" in headings and not any("Time one short question" in text for text in headings)
+    expect(page.locator("#step-sweep")).to_contain_text("pass whatever it reads")
+    assert page.locator("#step-sweep figure").count() == 5
+    assert page.locator("#step-sweep table.grid").count() == 6
+    expect(page.locator("#step-sweep")).to_contain_text("-fa on")
+
+
+def test_the_machine_during_each_case(site: dict[str, Path], watch) -> None:
+    """Device, memory, clock, power, temperature and what held it back stand there, a row a case."""
+    page = watch.open(site["sweep"])
+    table = page.locator("table.conditions")
+
+    assert table.locator("tbody tr").count() == len(list((site["sweep-run"] / "records").glob("*.json")))
+    for text in ("GPU (cuda)", "MiB", "MHz", "°C", "power-cap in"):
+        expect(table).to_contain_text(text)
+
+
+def test_a_guess_in_milliseconds(site: dict[str, Path], watch) -> None:
+    """A question of another unit is judged in it."""
+    page = watch.open(site["sweep"])
+    question = page.locator(".question[data-unit=ms]")
+    question.locator("input[type=number]").fill("0.09")
+    question.locator("button[type=submit]").click()
+
+    expect(question.locator(".verdict")).to_have_text("You said 0.09 ms: off by a factor of 10.")
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -16,9 +16,10 @@ from page_runs import HOSTILE, PUBLISHED, made, reported
 from tokentrail import numbers
 from tokentrail.audit import texts
 from tokentrail.figures.data import load
-from tokentrail.report import headline, index, markdown, settings, story, table, words
+from tokentrail.report import conditions, headline, index, markdown, panels, settings, story, table, words
 from tokentrail.report.context import counterpart, gather
 from tokentrail.report.html import Buttons, script_json
+from tokentrail.report.page import period
 
 MEGABYTE = 1_000_000
 
@@ -398,3 +399,125 @@ def test_index_of_one_run(tmp_path: Path) -> None:
     index.write_index([PUBLISHED], tmp_path)
 
     assert (tmp_path / "figures" / "runs-comparison.svg").exists()
+
+
+SWEEP = PUBLISHED.parents[2] / "h200" / "b11434-cuda-b8ae382b" / "sweep-stand-in"
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "level", "unit", "expected"),
+    [
+        (32597.9, 34000, 35663.7, 0.95, "tokens/s", "32,600 to 35,700 tokens/s"),
+        (0.23326, 0.2351, 0.23650, 0.95, "fraction", "23.33 to 23.65 %"),
+        (0.065, 0.07, 0.075, None, "s", "0.065 to 0.075 s"),
+        (44.1276, 47.0, 50.2664, 0.95, "ratio", "44.1 to 50.3 ×"),
+    ],
+)
+def test_an_interval_has_no_more_digits_than_its_number(
+    low: float, value: float, high: float, level: float | None, unit: str, expected: str
+) -> None:
+    """Its ends are rounded where the number is; certain limits keep their half digit."""
+    interval = {"low": low, "high": high, "level": level, "method": "m"}
+    number = {"value": value, "unit": unit, "interval": interval}
+
+    assert words.reach(number) == expected
+    assert words.reach(number, with_unit=False) == expected.rsplit(" ", 1)[0]
+
+
+def test_a_sweep_tells_only_its_own_steps() -> None:
+    """Steps of another campaign are left out, their numbers are no gaps, and every setting has a table."""
+    drawn = PUBLISHED.parents[3] / "reports" / Path(*SWEEP.parts[-3:]) / "figures"
+    report = gather(SWEEP, drawn, PUBLISHED)
+
+    assert [step.step for step in report.steps] == ["sweep", "cost"]
+    assert len(report.headline) == 9 and len(report.predictions) == 6
+    assert {len(grid.rows) for grid in report.grids} == {5, 6, 8, 9}
+    assert all(len(cells) == len(grid.columns) - 1 for grid in report.grids for _, cells in grid.rows)
+    assert not any("another model or device" in reason for reason, _ in report.missing)
+    assert len(report.steps[0].paragraphs) == 3
+
+
+def test_flash_attention_is_one_line_where_tests_agree() -> None:
+    """Seven tests that say the same are one setting; the one that cannot decide stands apart."""
+    chosen = [c for c in settings.settings_of(load(SWEEP)) if c.question.startswith("Flash")]
+
+    assert [c.value for c in chosen] == ["-fa on", "either: no clear difference"]
+    assert "in 7 of 8 tests" in chosen[0].question
+
+
+def test_what_the_machine_did_is_told() -> None:
+    """Device and back-end used, memory, clock, power, temperature, throttling; remarks once, with their cases."""
+    found = conditions.conditions_of(load(SWEEP))
+    cells = dict(found.rows)["Decode against depth, 0.6B model"]
+    row = dict(zip(found.columns, cells, strict=True))
+
+    assert row["ran on"] == "GPU (cuda)" and row["GPU memory"].endswith("MiB")
+    assert "power-cap" in row["held back by"]
+    assert row["GPU temperature"].endswith("°C") and row["GPU power"].endswith("W")
+    assert any("held back by power-cap" in remark for remark, _ in found.remarks)
+    assert len({remark for remark, _ in found.remarks}) == len(found.remarks)
+
+
+def test_conditions_without_telemetry() -> None:
+    """A transcribed run has none, and a CPU run has no GPU's columns."""
+    assert conditions.conditions_of(load(PUBLISHED)).rows == []
+    cpu = {"own_cores": 1.9, "others_cores": 0.1, "mhz": {"min": 2000, "max": 2100, "median": 2050, "n": 3}}
+    record = {"title": "t", "device": "cpu", "telemetry": {"processes": [{"cpu": cpu, "gpus": []}]}}
+
+    assert {name: text for name, text in conditions.row(record).items() if text} == {
+        "ran on": "CPU", "CPU clock": "2,000 to 2,100 MHz", "CPU cores, own and others'": "1.9, 0.1",
+    }  # fmt: skip
+
+
+def test_idling_is_no_throttling() -> None:
+    """A clock that rests between tools held nothing back."""
+    assert conditions.held_back([{"throttle": {"gpu-idle": 2}, "sm_mhz": {"n": 3}}]) == "nothing"
+    assert conditions.held_back([{"throttle": {"thermal": 1}, "sm_mhz": {"n": 3}}] * 2) == "thermal in 2 of 6 samples"
+
+
+def test_numbers_keep_their_punctuation() -> None:
+    """What closes or opens a clause beside a number stays on its line."""
+    number = {"id": "a", "valid": True, "shown": "5 s", "label": "A"}
+    made_of = str(Buttons().sentence(["took (", number, "), then ", number, "."]))
+
+    assert re.sub(r"<(?!/?span)[^>]+>", "", made_of) == (
+        'took <span class="together">(5 s)</span>, then <span class="together">5 s.</span>'
+    )
+
+
+def test_packing_loses_nothing() -> None:
+    """Shared texts are stored once; read back, every panel is what it was."""
+    plain = panels.panels(load(PUBLISHED), PUBLISHED)
+    packed = panels.pack(plain)
+    texts_of = packed["texts"]
+
+    assert len(set(texts_of)) == len(texts_of)
+    for number_id, entry in plain["numbers"].items():
+        small = packed["numbers"][number_id]
+        assert all(texts_of[small[key]] == entry[key] for key in panels.PACKED)
+        assert [texts_of[place] for _, _, place in small["inputs"]] == [e["place"] for e in entry["inputs"]]
+        for at, place in zip(small["leaves"], entry["leaves"], strict=True):
+            for raw, (where, line, start, length) in zip(
+                plain["leaves"][place]["raw"], packed["leaves"][at]["raw"], strict=True
+            ):
+                assert texts_of[where] == raw["place"]
+                assert texts_of[line][start : start + length] == raw["match"]
+
+
+def test_a_period_is_short() -> None:
+    """Days and minutes, one day said once."""
+    start, end = "2026-11-29T17:04:36.461532Z", "2026-11-29T17:06:21.510857Z"
+
+    assert period(start, end) == "2026-11-29, 17:04 to 17:06 UTC"
+    assert period(start, "2026-11-30T00:01:00Z") == "2026-11-29, 17:04 to 2026-11-30, 00:01 UTC"
+    assert period(None, None) == ""
+
+
+def test_a_low_share_is_explained() -> None:
+    """Where decode leaves most of the bandwidth unused, the page says what else costs time; where not, it does not."""
+    lesson = SWEEP.parent / "lesson-stand-in"
+    told = {run.name: story.steps_of(run, set(), story.words_of(run), []) for run in (load(lesson), load(PUBLISHED))}
+    said = {name: str(step.sentences) for name, steps in told.items() for step in steps if step.step == "7"}
+
+    assert "memory is not all that limits decode" in said[load(lesson).name]
+    assert "memory is not all" not in said[load(PUBLISHED).name]

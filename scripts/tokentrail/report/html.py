@@ -54,13 +54,22 @@ class Buttons:
 
     def sentence(self, pieces: Sentence) -> Markup:
         """Text escaped, numbers as buttons."""
+        texts = ["" if isinstance(piece, dict) else piece for piece in ["", *pieces, ""]]
         made: list[Markup] = []
-        for piece in pieces:
-            if isinstance(piece, str) and piece[:1] in PUNCTUATION and made:
-                # a browser may break a line after a button: keep what closes the clause with it
-                made[-1] = Markup('<span class="together">{}{}</span>').format(made[-1], piece[:1])
-                piece = piece[1:]
-            made.append(self.number(piece) if isinstance(piece, dict) else escape(piece))
+        for i, piece in enumerate(pieces, 1):
+            # a browser may break a line beside a button: what opens or closes the clause stays with it
+            before = "(" if texts[i - 1].endswith("(") else ""
+            after = texts[i + 1][:1] if texts[i + 1][:1] in PUNCTUATION else ""
+            if isinstance(piece, dict):
+                button = self.number(piece)
+                alone = not (before or after)
+                made.append(
+                    button if alone else Markup('<span class="together">{}{}{}</span>').format(before, button, after)
+                )
+                texts[i + 1] = texts[i + 1].removeprefix(after)
+            else:
+                opens = i < len(pieces) and isinstance(pieces[i], dict)
+                made.append(escape(texts[i].removesuffix("(") if opens else texts[i]))
         return Markup("").join(made)
 
     def sentences(self, sentences: Iterable[Sentence]) -> Markup:
