@@ -9,6 +9,7 @@ from tokentrail import jsonio, numbers
 from tokentrail.importing import import_run
 from tokentrail.problems import Problem
 from tokentrail.records import whole_run
+from tokentrail.trail import raw_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "results" / "rtx4090" / "b12110-cuda" / "lesson"
@@ -112,6 +113,31 @@ def test_taken_folder_is_refused(tmp_path):
 
 
 TABLE = "| model | size | params | backend | ngl | test | t/s |\n| - | - | - | - | - | - | - |\n"
+ROW = "| qwen3 8B Q4_K - Medium | 4.68 GiB | 8.19 B | CUDA | 99 | pp512 | 7340.20 ± 23.45 |\n"
+PASTE = f"{TABLE}{ROW}{ROW.replace('pp512', 'tg128').replace('7340.20', '116.71')}\nbuild: 193ee38a1 (7653)\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PASTE.encode("utf-16"),
+        PASTE.encode("latin-1"),
+        PASTE.replace("\n", "\r\n").encode("utf-8-sig"),
+        "My card:\n\n> ```\n> " + PASTE.replace("\n", "\n> ") + "\n> ```\nNice, is it not?\n",
+        PASTE.replace("| pp512 | 7340.20 ± 23.45 |", "| **pp512** | **7340.20 ± 23.45** |"),
+    ],
+    ids=["UTF-16", "Latin-1", "CRLF and mark", "quoted fence in prose", "bold"],
+)
+def test_pastes_in_every_wrapping_end_in_a_raw_line(tmp_path, text):
+    """The numbers, and the line of the file as it was pasted behind each of them."""
+    run_dir = import_run({**RUN, "engine": "b7653", "campaign": "paste"}, [put(tmp_path, "p.md", text)], tmp_path / "r")
+    found = derived(run_dir)
+
+    assert (found["prefill-rate-8b-gpu"]["value"], found["decode-rate-8b-gpu"]["value"]) == (7340.2, 116.71)
+    assert jsonio.read_json(run_dir / "plan.json")["cases"][0]["arguments"]["n_prompt"] == [512]
+    record = jsonio.read_json(run_dir / "records" / "bench-small-8b.json")
+    (line,) = raw_lines.find(run_dir, record, "/tests/0/as_published/mean")
+    assert line["text"][line["start"] : line["end"]] == "7340.20"
 
 
 @pytest.mark.parametrize(
@@ -123,6 +149,15 @@ TABLE = "| model | size | params | backend | ngl | test | t/s |\n| - | - | - | -
         ("rate.md", TABLE + "| m | 4.68 GiB | 8.19 B | CUDA | 99 | pp512 | fast |\n", "test (with|and) its rate"),
         ("test.md", TABLE + "| m | 4.68 GiB | 8.19 B | CUDA | 99 | quick | 1.00 ± 0.1 |\n", "test (with|and) its rate"),
         ("requests.yaml", "requests: 3\n", "requests file"),
+        ("requests.yaml", "requests:\n", "its list `requests` is empty"),
+        ("requests.yaml", "requests: [\n", "needs a list `requests`"),
+        ("requests.yaml", "requests:\n- {case: request-short, prompt_n: 36, prompt_s: nan}\n", "not a printed number"),
+        ("requests.yaml", "requests:\n- {case: request-short, prompt_n: many}\n", "not a whole number"),
+        ("batched.txt", fixture_files.case("c09", "batched.txt") * 2, "one file for each"),
+        ("bench.json", fixture_files.case("a07", "bench.json"), "cut off"),
+        ("comma.md", TABLE + ROW.replace("7340.20", "7340,20"), "no test with its rate"),
+        ("twice.md", TABLE + ROW + ROW, "duplicate test"),
+        ("bytes.md", bytes(range(256)), "is no text"),
         ("requests.yaml", "requests:\n  - {case: other, prompt_n: 3}\n", "must begin with"),
         ("gpu.csv", "name, memory.used [MiB]\nX, 3 MiB\n", "needs the columns"),
         ("gpu.csv", "name, memory.used [MiB], memory.total [MiB]\nX, many, 3 MiB\n", "whole number of MiB"),
@@ -158,6 +193,9 @@ def test_two_builds_are_two_runs(tmp_path):
 
     with pytest.raises(Problem, match="different builds"):
         import_run({**RUN, "campaign": "two"}, [one, two], tmp_path / "results")
+    both = put(tmp_path, "both.md", one.read_text() + "\n\n" + two.read_text().replace("7340.20", "7400.00"))
+    with pytest.raises(Problem, match="different builds"):
+        import_run({**RUN, "campaign": "two"}, [both], tmp_path / "results")
 
 
 def test_unknown_host_key_is_refused(tmp_path):

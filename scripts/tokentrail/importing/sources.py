@@ -125,6 +125,7 @@ def _requests(path: Path, text: str, has_gpu: bool) -> list[Part]:
             known = "request-short, request-long or request-long-warm"
             raise Problem(f"request {name!r}: its name must begin with {known}, which says what it is")
         roles.setdefault(role, []).append(name)
+    printed_requests.read(text, [name for names in roles.values() for name in names])  # values that are none: refused
     server = printed_requests.server(text)
     return [
         Part(path, "llama-server", role, "gpu" if has_gpu else "cpu", {"server": server}, model=server.get("model"),
@@ -136,4 +137,6 @@ def _requests(path: Path, text: str, has_gpu: bool) -> list[Part]:
 def _refuse(reasons: Sequence[Mapping[str, str]]) -> None:
     if reasons:
         more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-        raise Problem(f"{reasons[0]['message']}{more}")
+        # A paste has no exit status, so nothing may be said of it.
+        message = reasons[0]["message"].replace("llama-bench exited 0 but ", "").replace("although it exited 0", "")
+        raise Problem(f"{message}{more}")

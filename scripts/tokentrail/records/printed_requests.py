@@ -27,7 +27,10 @@ def load(text: str) -> list[dict[str, str]]:
         found = yaml.load(text, Loader=yaml.BaseLoader)
         requests = found["requests"]
     except (yaml.YAMLError, TypeError, KeyError) as error:
-        raise Problem(f"requests file: it needs a list `requests` of printed values ({error})") from None
+        why = " ".join(str(error).split())
+        raise Problem(f"requests file: it needs a list `requests` of printed values ({why})") from None
+    if not isinstance(requests, list) or not requests:
+        raise Problem("requests file: its list `requests` is empty; give each request's printed values")
     for request in requests:
         if not isinstance(request, dict) or not isinstance(request.get("case"), str):
             raise Problem("requests file: every request needs a `case` (its name) and printed values")

@@ -24,6 +24,9 @@ def context_needed(pp: int, tg: int, pl: int, shared: bool = False, unified: boo
 
 def several(headers: list[str], raw: list[dict]) -> list[dict]:
     """The reason where one text holds runs of different settings: their rows must not be mixed."""
+    if len(headers) > 1 and len(set(headers)) == 1:
+        sentence = f"{len(headers)} outputs stand in one text, each with a cold first row of its own; one file for each"
+        return [reason("several-runs", sentence)]
     says = [dict(PAIR.findall(header)) for header in headers]
     says += [{k: str(v) for k, v in row.items() if k not in COUNTS + TIMES and k != "printed"} for row in raw]
     for name in sorted({name for one in says for name in one}):
