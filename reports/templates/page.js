@@ -209,8 +209,8 @@ function scale(question, guess) {
   const at = (value) => Math.min(100, Math.max(0, (100 * Math.log(Math.max(value, low) / low)) / Math.log(high / low)));
   const box = question.querySelector(".scale");
   box.replaceChildren();
-  for (const [value, name, text] of [[guess, "", "you"], [Number(question.dataset.answer), "measured", "measured"]]) {
-    const dot = el("i", null, name), word = el("b", text);
+  for (const [value, name, text] of [[guess, "guessed", "you"], [Number(question.dataset.answer), "measured", "measured"]]) {
+    const dot = el("i", null, name), word = el("b", text, name);
     dot.style.left = word.style.left = `${at(value)}%`;
     box.append(dot, word);
   }

@@ -288,6 +288,14 @@ def test_print_is_light_and_whole(site: dict[str, Path], watch) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
+def test_wide_tables_fit_on_paper(site: dict[str, Path], watch) -> None:
+    """Printed, no table of the sweep runs off the page."""
+    page = watch.open(site["sweep"], viewport={"width": 760, "height": 1000})
+    page.emulate_media(media="print")
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 760
+
+
 def test_figures_have_names(site: dict[str, Path], watch) -> None:
     """Each inlined figure is an image with a name and a description that a screen reader finds."""
     page = watch.open(site["made"])
