@@ -97,6 +97,11 @@ def of_all_runs(pattern):
     return expand(pattern, run=SESSION.runs)
 
 
+def of_compared_runs(pattern):
+    """A file of every run that the pages and tables over all runs show."""
+    return expand(pattern, run=SESSION.compared)
+
+
 def tell_end(trouble):
     """Print the headline table and, after trouble, the one line that each failed job left."""
     notes = [path.read_text().strip() for path in sorted(Path("logs").rglob("*.problem"))] if trouble else []

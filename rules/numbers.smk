@@ -63,7 +63,7 @@ rule check_claims:
 rule join_measurements:
     """Put the samples of all runs into one table."""
     input:
-        tables=of_all_runs("results/{run}/measurements.csv"),
+        tables=of_compared_runs("results/{run}/measurements.csv"),
         code=code("join_measurements.py"),
     output:
         "results/measurements.csv",

@@ -47,7 +47,7 @@ rule render_report:
 rule render_index:
     """Write the page that compares all runs."""
     input:
-        numbers=of_all_runs("results/{run}/numbers.json"),
+        numbers=of_compared_runs("results/{run}/numbers.json"),
         templates=templates(),
         code=code("render_index.py"),
     output:

@@ -13,6 +13,7 @@ from tokentrail import config, engines, jsonio, machine, models, plan
 from tokentrail.problems import Problem
 
 RESULTS = Path("results")
+TRY_OUT = "smoke"  # its results are not committed, so nothing committed may depend on them
 PUBLISHED = "rtx4090/b12110-cuda/lesson"
 
 
@@ -27,6 +28,7 @@ class Session:
     plan: dict[str, Any]
     resources: str
     runs: tuple[str, ...]
+    compared: tuple[str, ...]
     pending: dict[str, dict[str, Any]] = field(default_factory=dict)
     notice: str = ""
 
@@ -67,6 +69,8 @@ def open_session(settings: dict[str, Any], is_main: bool = True) -> Session:
         has_gpu=has_gpu and engine["backend"] != "cpu",
     )
     if is_main:
+        _make_resources()
+        _forget_broken_engine(engine["name"])
         _claim_folder(path, planned)
         for case in planned["cases"]:
             _forget_failure(path, case)
@@ -81,6 +85,7 @@ def open_session(settings: dict[str, Any], is_main: bool = True) -> Session:
         f"{done} of {len(planned['cases'])} cases measured; "
         f"report: {report}{'' if report.exists() else ' (to be made)'}"
     )
+    runs = tuple(sorted({path, *stored_runs()}))
     return Session(
         run=path,
         campaign=run["campaign"],
@@ -88,7 +93,8 @@ def open_session(settings: dict[str, Any], is_main: bool = True) -> Session:
         machine=probed,
         plan=planned,
         resources=resources(),
-        runs=tuple(sorted({path, *stored_runs()})),
+        runs=runs,
+        compared=_compared(settings.get("runs", []), runs),
         pending=pending,
         notice=notice,
     )
@@ -97,6 +103,23 @@ def open_session(settings: dict[str, Any], is_main: bool = True) -> Session:
 def resources() -> str:
     """Folder of models and builds: TOKENTRAIL_RESOURCES, or resources/ in the repository."""
     return os.environ.get("TOKENTRAIL_RESOURCES", "").rstrip("/") or "resources"
+
+
+def _make_resources() -> None:
+    """Raise Problem where the folder of models and builds cannot be."""
+    try:
+        Path(resources()).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Problem(
+            f"{resources()} cannot be made ({error.strerror}); set TOKENTRAIL_RESOURCES to a folder you may write in"
+        ) from None
+
+
+def _forget_broken_engine(name: str) -> None:
+    """An installed llama.cpp may have moved, its content unchanged: links that lead nowhere are made anew."""
+    folder = Path(resources()) / "engines" / name
+    if any(not path.exists() for path in folder.glob("bin/*")):
+        (folder / "manifest.json").unlink(missing_ok=True)
 
 
 def stored_runs() -> list[str]:
@@ -115,6 +138,13 @@ def stored_measurements(run: str) -> list[str]:
     planned = jsonio.read_json(RESULTS / run / "plan.json")
     paths = [measurement_path(run, case) for case in planned["cases"]]
     return [path for path in paths if Path(path).exists()]
+
+
+def _compared(wanted: list[str], runs: tuple[str, ...]) -> tuple[str, ...]:
+    """Runs that stand in the pages and tables over all runs: those named, else all but the try-outs."""
+    for run in wanted:
+        config.choose("run", run, list(runs), "config/config.yaml: runs")
+    return tuple(wanted) or tuple(run for run in runs if run.split("/")[-1] != TRY_OUT) or runs
 
 
 def _campaign(wanted: str, has_gpu: bool) -> tuple[str, str]:
@@ -137,7 +167,10 @@ def _claim_folder(run: str, planned: dict[str, Any]) -> None:
             raise Problem(f"{folder} holds another run ({stored.get('origin')}); move it or set machine in config.yaml")
     elif folder.is_dir() and any(folder.iterdir()):
         raise Problem(f"{folder} is taken: it holds files but no plan.json; move them and run again")
-    jsonio.write_if_changed(path, jsonio.dumps(planned))
+    try:
+        jsonio.write_if_changed(path, jsonio.dumps(planned))
+    except OSError as error:
+        raise Problem(f"{path} cannot be written ({error.strerror}); free space, or make {RESULTS}/ writable") from None
 
 
 def _forget_failure(run: str, case: dict[str, Any]) -> None:

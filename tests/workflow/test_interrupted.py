@@ -47,7 +47,7 @@ def test_killed(clone: Clone) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    started = _until(lambda: any(p.name() == "llama-bench" for p in _tools(clone)), 60)
+    started = _until(lambda: any(p.name() == "llama-bench" for p in _tools(clone)), 600)
     time.sleep(1)  # in the middle
     workflow.kill()
     workflow.wait()

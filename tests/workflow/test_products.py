@@ -24,7 +24,8 @@ def test_products(clone: Clone) -> None:
     assert {"prefill-decode", "batching", "samples-strip"} <= svg
     with (clone.path / "results" / "measurements.csv").open(encoding="utf-8") as stream:
         machines = {row["machine"] for row in csv.DictReader(stream)}
-    assert len(machines) == clone.runs()
+    # a try-out is committed nowhere, so the committed table over all runs must not show it
+    assert machines == {"rtx4090"}
 
 
 def test_lost_product_is_made_again(clone: Clone) -> None:
