@@ -91,6 +91,9 @@ def _entry(
         if ours := there.get(claim["id"]):
             entry["ours"] = {**_short(ours), "holds": overlap(evidence(ours), meant)}
     entry["here"] = _here(claim["id"], here)
+    reported = here.get(claim["id"])
+    if entry["here"] and reported and reported["id"] != entry["here"]["number"] and reported["valid"]:
+        entry["here_reported"] = _short(reported)
     if entry["here"] is None:
         entry["here_reason"] = _reason(claim["id"], document)
     return entry

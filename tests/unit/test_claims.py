@@ -110,6 +110,10 @@ def test_here_is_the_machine_at_hand(tmp_path, published):
 
     assert entries["decode-rate-8b-gpu"]["here"]["value"] == found["decode-rate-8b-gpu-steady"]["value"]
     assert entries["decode-rate-8b-gpu"]["here"]["view"] == "steady"
+    reported = entries["decode-rate-8b-gpu"]["here_reported"]
+    assert (reported["number"], reported["view"]) == ("decode-rate-8b-gpu", "as-published")
+    assert reported["low"] < reported["value"] < reported["high"]
+    assert "here_reported" not in entries["weights-0.6b"]
     assert entries["gpu-memory-used"]["here"] is None
     assert entries["gpu-memory-used"]["here_reason"] == "not in this test"
 

@@ -11,7 +11,7 @@ import pytest
 
 from tokentrail import jsonio
 from tokentrail.problems import Problem
-from tokentrail.records import views, whole_run
+from tokentrail.records import paired, views, whole_run
 
 
 @pytest.fixture
@@ -58,6 +58,34 @@ def test_requests_keep_both_clocks(run_dir):
 
     assert (second["ttft_ms"], second["prompt_ms"], second["cold"]) == (pytest.approx(7.6), pytest.approx(3.6), False)
     assert record["request_views"]["request-short"]["ttft_ms"]["steady"]["n"] == 2
+
+
+@pytest.mark.parametrize(
+    ("gaps", "decides", "quantity", "value", "why"),
+    [
+        ([1.0] * 99 + [9.0], "client", "itl_p50_ms", 1.0, None),
+        ([1.0] * 99, "client", "itl_p99_ms", None, "p99 needs 100 samples, 99 are there"),
+        ([1.0] * 19, "client", "itl_p95_ms", None, "p95 needs 20 samples, 19 are there"),
+        ([1.0] * 200, "server", "itl_p50_ms", None, "chunks of this answer are not tokens"),
+        (None, "client", "itl_p50_ms", None, "needs 1 samples, 0"),
+    ],
+)
+def test_percentiles_of_gaps_only_where_there_are_enough(gaps, decides, quantity, value, why):
+    """A percentile that the gaps cannot hold is none, with the reason; so are gaps between what is no token."""
+    request = {"itl_ms": gaps, "decided_by": decides}
+    found, reason = paired.percentile(request, quantity)
+
+    assert found == value == paired.value(request, quantity)
+    assert (why in reason) if why else reason is None
+
+
+def test_a_percentile_that_is_none_says_why(run_dir):
+    """The record keeps the reason, and the number is not measured for it."""
+    record = made_run.record(run_dir, "request-short")
+    found = record["request_views"]["request-short"]["itl_p99_ms"]
+
+    assert found["as_published"] is None
+    assert "p99 needs 100 samples" in found["reason"]
 
 
 def test_gaps_are_taken_request_by_request(run_dir):

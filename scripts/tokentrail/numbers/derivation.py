@@ -120,9 +120,10 @@ def _from_record(name: str, ref: Ref, context: Context, view: str, record: Evide
     case = document["case"]
     if ref.kind == "stat":
         key, centre = _CENTRE[view]
-        statistic = (_at(document, where) or {}).get(key)
+        found = _at(document, where) or {}
+        statistic = found.get(key)
         if statistic is None or statistic.get(centre) is None:
-            raise Missing(_no_view(document, view))
+            raise Missing(found.get("reason") or _no_view(document, view))
         value, where = statistic[centre], f"{where}/{key}/{centre}"
         quantity = _quantity(value, statistic.get("interval"))
     else:
@@ -215,11 +216,6 @@ def _shown(result: Quantity, unit: str) -> str:
         places = min(math.floor(math.log10(abs(result.value))) - READABLE_DIGITS + 1, 0)
         half = max((interval.high - interval.low) / 2 if interval else 0.0, 10.0**places / 2)
         return statistics.shown(result.value, _around(result.value, half), unit)
-    if interval is not None and result.value:
-        # an interval wider than the value still leaves its first digit to read
-        most = 9 * 10.0 ** math.floor(math.log10(abs(result.value)))
-        if (interval.high - interval.low) / 2 > most:
-            return statistics.shown(result.value, _around(result.value, most, interval.level), unit)
     return statistics.shown(result.value, interval, unit, result.exact)
 
 

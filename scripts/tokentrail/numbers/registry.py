@@ -103,6 +103,16 @@ class Missing(Exception):
     """An input that this run does not have; the text is the reason a reader gets."""
 
 
+# What a step of a record's path means to a reader, where its name does not say it.
+_WORDS = {
+    "ttft_ms": "time to first token", "rest_ms": "time of the rest of the answer", "prompt_ms": "the prompt's time",
+    "predicted_ms": "the answer's time", "prefill_share": "prefill's share", "prompt_n": "the length of the prompt",
+    "predicted_n": "the length of the answer", "ttft_gap_ms": "the wait outside the server's prefill",
+    **dict.fromkeys(("tpot_ms", "tpot_gap_ms"), "time per step at the client"),
+    **dict.fromkeys(("itl_p50_ms", "itl_p95_ms", "itl_p99_ms"), "when each token arrived"),
+}  # fmt: skip
+
+
 def pointer(document: Any, path: str) -> Any:
     """The value at a JSON pointer (RFC 6901); Missing where there is none."""
     here = document
@@ -111,7 +121,7 @@ def pointer(document: Any, path: str) -> Any:
         try:
             here = here[int(key)] if isinstance(here, list) else here[key]
         except (KeyError, IndexError, ValueError, TypeError):
-            raise Missing(f"no {key.replace('_', ' ')} is known") from None
+            raise Missing(f"{_WORDS.get(key, key.replace('_', ' '))} is not known") from None
     return here
 
 

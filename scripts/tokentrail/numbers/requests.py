@@ -50,6 +50,10 @@ def _made(step: str, scope_filter) -> list[Definition]:
             "1000 * time / (answer - 1)", {"time": number("decode-time-{called}"), **answer}),
         one("tpot", "Time per step, client", "ms", "from the first token to the last over the tokens less one",
             "step", {"step": view("tpot_ms")}),
+        *(one(f"itl-p{p}", f"Gap between tokens, {name}", "ms",
+              f"{name} of the times between the arrivals of two tokens that follow each other, in one request, client",
+              "gap", {"gap": view(f"itl_p{p}_ms")})
+          for p, name in ((50, "median"), (95, "95th percentile"), (99, "99th percentile"))),
         one("ttft-gap", "Wait outside the server's prefill", "ms",
             "time to first token less the server's time for the prompt, request by request: queue, template, "
             "tokenizing, first step, HTTP", "gap", {"gap": view("ttft_gap_ms")}),

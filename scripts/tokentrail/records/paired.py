@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tokentrail import statistics
 from tokentrail.statistics import Interval
 
 # quantity -> (the two times, as they stand in a request; how they are paired)
@@ -16,6 +17,15 @@ PAIRS = {
     "prefill_share": ("prompt_ms", "ttft_ms"),
     "tpot_gap_ms": ("tpot_ms", "server_tpot_ms"),
 }
+# percentiles of the gaps between the tokens of one request
+PERCENTILES = {"itl_p50_ms": 50, "itl_p95_ms": 95, "itl_p99_ms": 99}
+
+
+def percentile(request: Mapping[str, Any], quantity: str) -> tuple[float | None, str | None]:
+    """(ms, None), or (None, why not): too few gaps, or gaps between chunks that are not tokens."""
+    if request.get("decided_by") != "client":
+        return None, "chunks of this answer are not tokens, so its gaps are not times between tokens"
+    return statistics.percentile(request.get("itl_ms") or [], PERCENTILES[quantity])
 
 
 def value(request: Mapping[str, Any], quantity: str) -> float | None:
@@ -23,6 +33,8 @@ def value(request: Mapping[str, Any], quantity: str) -> float | None:
     if quantity == "server_tpot_ms":
         rate = request.get("server_decode_tokens_per_s")
         return 1000 / rate if rate else None
+    if quantity in PERCENTILES:
+        return percentile(request, quantity)[0]
     if quantity not in PAIRS:
         return request.get(quantity)
     first, second = (value(request, name) for name in PAIRS[quantity])

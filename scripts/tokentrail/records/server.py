@@ -12,7 +12,7 @@ from tokentrail.records import paired, views
 from tokentrail.tools import server_stream
 
 QUANTITIES = ("ttft_ms", "rest_ms", "total_ms", "prompt_ms", "predicted_ms", "tpot_ms", "decode_tokens_per_s",
-              "server_decode_tokens_per_s", *paired.PAIRS)  # fmt: skip
+              "server_decode_tokens_per_s", *paired.PAIRS, *paired.PERCENTILES)  # fmt: skip
 
 
 def read(measurement: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -45,6 +45,9 @@ def request_views(requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             samples = [(r["process"], r["cold"], value) for r, value in values if value is not None]
             if samples:
                 found[name][quantity] = views.first(values[0][1], samples)
+            elif quantity in paired.PERCENTILES:
+                reason = paired.percentile(same[0], quantity)[1]
+                found[name][quantity] = {"as_published": None, "steady": None, "cold": None, "reason": reason}
     return found
 
 

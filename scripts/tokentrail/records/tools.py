@@ -23,7 +23,7 @@ def outputs(process: Mapping[str, Any], folder: Path) -> tuple[bytes, int, str]:
     """(stdout, exit status, stderr) of one process, from its raw files."""
     stderr = (folder / process["stderr"]["file"]).read_text(encoding="utf-8", errors="replace")
     status = process["exit_status"]
-    return (folder / process["stdout"]["file"]).read_bytes(), -1 if status is None else status, stderr
+    return (folder / process["stdout"]["file"]).read_bytes(), status, stderr
 
 
 def _bench(measurement: Mapping[str, Any], folder: Path) -> Found:
