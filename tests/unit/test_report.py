@@ -218,6 +218,19 @@ def test_conditions_hold_only_with_numbers() -> None:
     assert not story.holds("no-such-number > 1", run, told)
 
 
+def test_a_sure_condition_needs_the_whole_interval() -> None:
+    """`>>` holds only where the intervals are apart; `unless` says the opposite, once."""
+    wide = [swept("ttft-growth", 80, 30), swept("prompt-length-ratio", 100, 0)]
+    run = type(load(PUBLISHED))({**load(PUBLISHED).doc, "numbers": wide, "models": []})
+    told = story.words_of(run)
+    items = [{"say": "only {ttft-growth}", "only_if": "prompt-length-ratio >> ttft-growth"},
+             {"say": "just {ttft-growth}", "unless": "prompt-length-ratio >> ttft-growth"}]  # fmt: skip
+
+    assert story.holds("prompt-length-ratio > ttft-growth", run, told)
+    assert not story.holds("prompt-length-ratio >> ttft-growth", run, told)
+    assert [pieces[0] for pieces in story.said(items, run, told)] == ["just "]
+
+
 def test_a_step_without_numbers_says_why(tmp_path: Path) -> None:
     """A skipped step keeps its place in the story, with the plan's reason."""
     published = load(PUBLISHED)
@@ -411,6 +424,7 @@ SWEEP = PUBLISHED.parents[2] / "h200" / "b11434-cuda-b8ae382b" / "sweep-stand-in
         (0.23326, 0.2351, 0.23650, 0.95, "fraction", "23.33 to 23.65 %"),
         (0.065, 0.07, 0.075, None, "s", "0.065 to 0.075 s"),
         (44.1276, 47.0, 50.2664, 0.95, "ratio", "44.1 to 50.3 ×"),
+        (5.83, 100, 1612, 0.95, "tokens/s", "6 to 1,600 tokens/s"),
     ],
 )
 def test_an_interval_has_no_more_digits_than_its_number(

@@ -48,8 +48,9 @@ def draw(run: RunData) -> Drawing:
     figure, (ax,) = canvas(run, title, [0.75 * len(pairs) + 0.25], [view_note(numbers), error_note(numbers)], left=1.45)
     for y, (_, _, fast, slow, times) in enumerate(pairs):
         ax.plot([slow["value"], fast["value"]], [y, y], color=COLOURS["other"], linewidth=3, zorder=1)
-        close = fast["value"] < CLOSE * slow["value"]
-        for number, half, side in ((fast, "prefill", "left"), (slow, "decode", "right")):
+        close = max(fast["value"], slow["value"]) < CLOSE * min(fast["value"], slow["value"])
+        outward = ("left", "right") if fast["value"] > slow["value"] else ("right", "left")
+        for number, half, side in ((fast, "prefill", outward[0]), (slow, "decode", outward[1])):
             ax.plot([number["value"]], [y], "o", color=COLOURS[half], markersize=9, zorder=4)
             error_bar(ax, number, y, COLOURS[half])
             label(ax, number["value"], y, number["shown"], COLOURS[half], dy=15, ha=side if close else "center", size=9)
@@ -58,15 +59,18 @@ def draw(run: RunData) -> Drawing:
             label(ax, middle, y, times["shown"], SOFT, dy=-11, size=9)
     # a label that stands left of the leftmost point needs its width in decades
     room = 8 if any(p["value"] < CLOSE * d["value"] for _, _, p, d, _ in pairs) else 3
-    low, high = min(d["value"] for _, _, _, d, _ in pairs), max(p["value"] for _, _, p, _, _ in pairs)
+    low, high = min(n["value"] for n in numbers), max(n["value"] for n in numbers)
     ax.set(xscale="log", xlim=(low / room, high * 2.6), ylim=(len(pairs) - 0.45, -0.62), yticks=range(len(pairs)))
     ax.set_yticklabels([f"{shorten(run.model_name(m), 16)}\n{d.upper()}" for m, d, *_ in pairs])
     ax.set_xlabel("tokens per second (logarithmic scale)")
     ax.tick_params(axis="y", length=0)
     plain_log_ticks(ax)
     fast, slow = pairs[0][2], pairs[0][3]
-    label(ax, slow["value"], 0, "decode", COLOURS["decode"], dy=27, weight="bold")
-    label(ax, fast["value"], 0, "prefill", COLOURS["prefill"], dy=27, weight="bold")
+    sides = ("center", "center")
+    if max(fast["value"], slow["value"]) < CLOSE * min(fast["value"], slow["value"]):
+        sides = ("right", "left") if fast["value"] > slow["value"] else ("left", "right")
+    label(ax, slow["value"], 0, "decode", COLOURS["decode"], dy=27, ha=sides[0], weight="bold")
+    label(ax, fast["value"], 0, "prefill", COLOURS["prefill"], dy=27, ha=sides[1], weight="bold")
     return Drawing(figure, title, describe(run, pairs))
 
 

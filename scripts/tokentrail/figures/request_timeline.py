@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from tokentrail.figures import NotDrawn
 from tokentrail.figures.data import Number, RunData
 from tokentrail.figures.palette import COLOURS
-from tokentrail.figures.style import PAPER, Drawing, canvas, label, view_note
+from tokentrail.figures.style import PAPER, Drawing, above, canvas, label, view_note
 
 NAMES = {
     "short": "short question",
@@ -72,7 +72,8 @@ def title_of(run: RunData, found: list[Request]) -> str:
     """The finding, from the run's own numbers."""
     growth, longer = run.best("ttft-growth"), run.best("prompt-length-ratio")
     if growth and longer:
-        return f"A prompt {longer['shown']} as long made the wait only {growth['shown']} as long"
+        only = "only " if above(growth) < longer["value"] else ""
+        return f"A prompt {longer['shown']} as long made the wait {only}{growth['shown']} as long"
     first = found[0]
     return f"First token after {first.wait['shown']}, the rest took {first.rest['shown']}"
 

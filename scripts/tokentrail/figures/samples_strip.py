@@ -29,10 +29,11 @@ def draw(run: RunData) -> Drawing:
         raise NotDrawn("the source keeps no single repetitions, only means and spreads")
     title = title_of(run)
     notes = ["Each dot is one repetition, each ring the first of its process: cold by rule, whatever its value."]
-    figure, axes = canvas(run, title, [0.72] * len(found), notes, left=0.95, gap=0.42)
+    alike = len({len(test["samples"]) for _, test in found}) == 1  # then only the last panel needs its axis labelled
+    figure, axes = canvas(run, title, [0.72] * len(found), notes, left=0.95, gap=0.42 if alike else 0.6)
     for ax, (record, test) in zip(axes, found, strict=True):
         panel(ax, record, test)
-    if len({len(test["samples"]) for _, test in found}) == 1:
+    if alike:
         for ax in axes[:-1]:
             ax.set_xticklabels([])
     axes[-1].set_xlabel("repetition, in the order measured")

@@ -83,7 +83,8 @@ def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Repo
     claimed = {claim["id"] for claim in ledger.get("claims", [])}
     # a sweep's numbers stand in its grids
     tables = {step.step: [] if step.step == "sweep" else table(run, published, step.step, claimed) for step in steps}
-    gaps, follows = missing(run, figures, {step.step for step in steps})
+    skipped = tuple(case["reason"] for case in plan.get("skipped", []))
+    gaps, follows = missing(run, figures, {step.step for step in steps}, skipped)
     return Report(
         run=run,
         published=published,
@@ -157,10 +158,12 @@ def counterpart(run: RunData, published: RunData | None, number_id: str) -> tupl
     return published.exact(swapped), False
 
 
-def missing(run: RunData, figures: dict[str, Figure], steps: set[str]) -> tuple[list[Gap], list[Gap]]:
+def missing(
+    run: RunData, figures: dict[str, Figure], steps: set[str], skipped: tuple[str, ...] = ()
+) -> tuple[list[Gap], list[Gap]]:
     """Gaps by reason: those with a cause of their own, and those of another campaign or another number.
 
-    A figure of a step that this run's campaign does not have is no gap.
+    A figure of a step that this run's campaign does not have is no gap; what a `skipped` case explains follows from it.
     """
     wanted = {name for step in story.load_story()["steps"] if step["step"] in steps for name in step.get("figures", [])}
     groups: dict[str, list[str]] = {}
@@ -172,5 +175,5 @@ def missing(run: RunData, figures: dict[str, Figure], steps: set[str]) -> tuple[
         if not figure.drawn and figure.name in wanted:
             groups.setdefault(figure.reason, []).append(f"figure {figure.name}")
     gaps = [(reason, list(dict.fromkeys(names))) for reason, names in groups.items()]
-    follows = [gap for gap in gaps if gap[0].startswith(NOT_OWN)]
+    follows = [gap for gap in gaps if gap[0].startswith(NOT_OWN) or (skipped and gap[0].endswith(skipped))]
     return [gap for gap in gaps if gap not in follows], follows

@@ -29,7 +29,8 @@ def print_run(run_dir: Path, stream: TextIO) -> None:
 def reasons(run: RunData, plan: dict) -> list[str]:
     """One line a gap: what is missing and why; long lists end with their count."""
     lines = [f"step {case['step']}, {case['title']}: {case['reason']}" for case in plan.get("skipped", [])]
-    for reason, names in missing(run, {}, set())[0]:
+    skipped = tuple(case["reason"] for case in plan.get("skipped", []))
+    for reason, names in missing(run, {}, set(), skipped)[0]:
         more = f"; and {len(names) - 2} more" if len(names) > 2 else ""
         lines.append(f"{'; '.join(names[:2])}{more}: {reason}")
     return lines

@@ -97,27 +97,39 @@ def sentence(text: str, run: RunData, words: Words) -> Sentence | None:
 
 
 def said(items: list[Any], run: RunData, words: Words) -> list[Sentence]:
-    """The sentences of a list that this run can say: strings, or {say, only_if} with a condition on numbers."""
+    """The sentences of a list that this run can say: strings, or {say, only_if, unless} with conditions on numbers."""
     found = []
     for item in items:
-        text, condition = (item, None) if isinstance(item, str) else (item["say"], item["only_if"])
-        pieces = sentence(text, run, words) if condition is None or holds(condition, run, words) else None
+        told = {"say": item} if isinstance(item, str) else item
+        wanted = "only_if" not in told or holds(told["only_if"], run, words)
+        unwanted = "unless" in told and holds(told["unless"], run, words)
+        pieces = sentence(told["say"], run, words) if wanted and not unwanted else None
         if pieces:
             found.append(pieces)
     return found
 
 
 def holds(condition: str, run: RunData, words: Words) -> bool:
-    """`left > right`, each an id of the story or a plain number; False where a number is missing."""
-    sides = [side.strip() for side in condition.split(">")]
-    values = [float(side) if re.fullmatch(r"[\d.]+", side) else value_of(side, run, words) for side in sides]
-    return None not in values and values[0] > values[1]
+    """`left > right`, each an id of the story or a plain number; False where a number is missing.
+
+    `left >> right` asks for more: that the whole interval of the left lies above that of the right.
+    """
+    sure = ">>" in condition
+    left, right = (reach_of(side.strip(), run, words) for side in condition.split(">>" if sure else ">"))
+    if left is None or right is None:
+        return False
+    return left[0] > right[2] if sure else left[1] > right[1]
 
 
-def value_of(name: str, run: RunData, words: Words) -> float | None:
-    """The value that an id of the story means in this run."""
+def reach_of(name: str, run: RunData, words: Words) -> tuple[float, float, float] | None:
+    """Lower end, value and upper end of what an id of the story means in this run, or of a plain number."""
+    if re.fullmatch(r"[\d.]+", name):
+        return (float(name),) * 3
     number = pick(name, run, words)
-    return number["value"] if number else None
+    if number is None:
+        return None
+    interval = number.get("interval") or {}
+    return interval.get("low", number["value"]), number["value"], interval.get("high", number["value"])
 
 
 def pick(name: str, run: RunData, words: Words) -> Number | None:

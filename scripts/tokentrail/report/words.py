@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
@@ -56,7 +57,9 @@ def ends(number: dict[str, Any]) -> list[str]:
 
 
 def rounded(value: float, step: int) -> str:
-    """The value to the digit of 10^step, thousands separated."""
+    """The value to the digit of 10^step, thousands separated; to its first digit where that would leave a zero."""
+    if value and abs(value) < 10.0**step / 2:
+        step = math.floor(math.log10(abs(value)))
     near = Decimal(repr(float(value))).quantize(Decimal(1).scaleb(step), rounding=ROUND_HALF_EVEN)
     return f"{near:,.{max(0, -step)}f}"
 
