@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import ssl
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
 from gguf.constants import GGMLQuantizationType as Format
+from huggingface_hub import errors
 from model_files import gguf_bytes
 from model_hub_server import COMMIT, FILE, REPO, Hub, running
 
@@ -116,6 +119,43 @@ def test_each_fault_is_one_sentence(served, tmp_path, fault, sentence):
     assert "\n" not in str(raised.value)
     assert REPO in str(raised.value)
     assert not (tmp_path / "tiny.gguf").exists()
+
+
+def _with_status(code: int) -> Exception:
+    error = errors.HfHubHTTPError.__new__(errors.HfHubHTTPError)
+    Exception.__init__(error, f"{code} Client Error")
+    error.response = types.SimpleNamespace(status_code=code)
+    return error
+
+
+@pytest.mark.parametrize(
+    ("cause", "sentence"),
+    [
+        (_with_status(401), "status 401; set HF_TOKEN"),
+        (_with_status(403), "status 403; the token may not read"),
+        (_with_status(429), "status 429; too many requests"),
+        (_with_status(500), "status 500; try again later"),
+        (ssl.SSLCertVerificationError("certificate verify failed"), "certificate cannot be checked; set SSL_CERT_FILE"),
+        (type("ProxyError", (Exception,), {})("407 Proxy Authentication Required"), "the proxy refused"),
+        (type("UnsupportedProtocol", (Exception,), {})("missing an 'http://'"), "HF_ENDPOINT is no address"),
+        (errors.HFValidationError("a b"), "no name of a repository; correct repo"),
+        (PermissionError(13, "Permission denied"), "the cache cannot be written"),
+        (OSError(28, "No space left on device"), "the disk is full"),
+        (type("ReadTimeout", (Exception,), {})("timed out"), "cut off; run again"),
+        (ConnectionResetError(104, "reset by peer"), "cut off; run again"),
+        (type("ConnectTimeout", (Exception,), {})("timed out"), "cannot be reached"),
+        (type("ConnectError", (Exception,), {})("Name or service not known"), "cannot be reached"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else type(one).__name__,
+)
+def test_faults_of_other_kinds(cause, sentence):
+    """By class name and words, since classes and the HTTP library change; wrapped or bare, the remedy is the cause's."""
+    wrapped = errors.LocalEntryNotFoundError("An error happened while trying to locate the file on the Hub")
+    wrapped.__cause__ = cause
+    kinds = [cause] if isinstance(cause, OSError) and cause.errno == 28 else [cause, wrapped]
+
+    for error in kinds:
+        assert sentence in hub.explain(error, {"repo": "a/b", "file": "m.gguf"}, "main")
 
 
 def test_unreachable_hub(served, tmp_path):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +18,22 @@ from typing import Any
 from tokentrail import jsonio
 from tokentrail.models.gguf_file import read_header
 from tokentrail.problems import Problem
+
+_STATUS = {
+    401: "set HF_TOKEN (or hf auth login), or correct the token",
+    403: "the token may not read this repository; accept its licence or use another token",
+    407: "the proxy wants a login; correct HTTPS_PROXY",
+    429: "too many requests; wait some minutes, or set HF_TOKEN for a higher limit",
+}
+# Causes in an error's class names and words, and what to do; the first that is found is meant.
+_CAUSES = {
+    r"certificate|\bssl": "the hub's certificate cannot be checked; set SSL_CERT_FILE to your network's certificates",
+    r"ProxyError|\b407\b": "the proxy refused; correct HTTPS_PROXY, or add the hub to NO_PROXY",
+    r"UnsupportedProtocol|InvalidURL": "HF_ENDPOINT is no address of the form https://host; correct or unset it",
+    r"HFValidationError": "this is no name of a repository; correct repo in config/models.yaml (owner/name)",
+    r"PermissionError": "the cache cannot be written; correct its permissions, or move it with HF_HOME",
+    r"TooManyRedirects": "the server at HF_ENDPOINT redirects in a circle; correct or unset HF_ENDPOINT",
+}
 
 
 def fetch(
@@ -131,9 +148,13 @@ def explain(error: BaseException, source: dict[str, Any], revision: str) -> str:
     if getattr(error, "errno", None) == 28:
         return "the disk is full; make room, or move the cache with HF_HOME"
     if status is not None:
-        return f"the hub answered with status {status}; try again later"
-    if any(word in type(one).__name__ for one in chain for word in ("Protocol", "Incomplete", "ReadError")) or (
-        "Consistency check failed" in told
+        return f"the hub answered with status {status}; {_STATUS.get(status, 'try again later')}"
+    kinds = " ".join(type(one).__name__ for one in chain)
+    for pattern, sentence in _CAUSES.items():
+        if re.search(pattern, f"{kinds} {told}", re.I):
+            return sentence
+    if re.search(
+        r"Protocol|Incomplete|ReadError|ReadTimeout|ConnectionReset|Consistency check failed", f"{kinds} {told}"
     ):
         return "the download was cut off; run again, it goes on where it stopped"
     return (
