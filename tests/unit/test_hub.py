@@ -149,7 +149,7 @@ def _with_status(code: int) -> Exception:
     ids=lambda one: one if isinstance(one, str) else type(one).__name__,
 )
 def test_faults_of_other_kinds(cause, sentence):
-    """By class name and words, since classes and the HTTP library change; wrapped or bare, the remedy is the cause's."""
+    """By class name and words, since classes and the HTTP library change; wrapped or bare."""
     wrapped = errors.LocalEntryNotFoundError("An error happened while trying to locate the file on the Hub")
     wrapped.__cause__ = cause
     kinds = [cause] if isinstance(cause, OSError) and cause.errno == 28 else [cause, wrapped]
