@@ -140,10 +140,11 @@ class Run:
         try:
             said = foreign.results(name, work.folder)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            said, status = [], f"{status}, {type(error).__name__}: {error}"
+            said, status = [], status if status == "still running" else f"{status}, {type(error).__name__}: {error}"
         self.found["asked"][name] += count
         if not said or len(said) > len(served):
-            why = f"exit status {status}; it tells of {len(said)} requests, the server of {len(served)}"
+            ended = f"stopped after {foreign.LIMIT_S:g} s" if status == "still running" else f"exit status {status}"
+            why = f"{ended}; it tells of {len(said)} requests, the server of {len(served)}"
             self.found["not_measured"][name] = why.replace(str(self.folder), "…")
             return
         for index, (one, request) in enumerate(zip(said, served, strict=False)):

@@ -27,7 +27,7 @@ CALLS = {
 }
 # What a book of llama-benchy is fetched from; never reached, since its cache holds the prompt.
 BOOK = "http://127.0.0.1/prompt.txt"
-LIMIT_S = 180.0
+LIMIT_S = 45.0
 
 
 @dataclass(frozen=True)

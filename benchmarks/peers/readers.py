@@ -35,7 +35,9 @@ def own(port: int, body: dict[str, Any]) -> dict[str, Any]:
     keys = ("ttft_ms", "tpot_ms", "predicted_n", "chunks", "decided_by")
     problem = found.problem or "; ".join(reason["message"] for reason in request["reasons"])
     exchange = {"exchange_cpu_ms": found.cpu_ns / 1e6, "problem": problem or None}
-    server = request["server_decode_tokens_per_s"]
+    server, tokens = request["server_decode_tokens_per_s"], request["predicted_n"]
+    if request["itl_ms"] and tokens and tokens > 1:
+        exchange["last_text_tpot_ms"] = sum(request["itl_ms"]) / (tokens - 1)
     return {key: request[key] for key in keys} | exchange | {"decided_tpot_ms": 1e3 / server if server else None}
 
 

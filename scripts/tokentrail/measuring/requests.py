@@ -78,8 +78,9 @@ def exchange(port: int, request: bytes, timeout_s: float) -> Exchange:
 
     `timeout_s` limits each wait for bytes; together with the time already spent it also limits the whole answer.
     """
+    # Nothing is collected right before a request either: where the server kept all cores busy, answers to a client that
+    # had just used CPU time came later in two runs of three (docs/peers.md).
     collecting = gc.isenabled()
-    gc.collect()
     gc.disable()
     found = Exchange(sent_at=utc_now(), sent_ns=time.perf_counter_ns())
     cpu_before = time.process_time_ns()
