@@ -277,7 +277,7 @@ def test_number_is_found_by_what_a_reader_has(documents, query, expected):
     assert expected in [hit["id"] for hit in audit.find(query, documents, CLAIMS)]
 
 
-@pytest.mark.parametrize("query", ["no-such-number", "3 oranges", "999 GB/s", "", "GB/s"])
+@pytest.mark.parametrize("query", ["no-such-number", "3 oranges", "999 GB/s", "", "GB/s", "767,1 GB/s"])
 def test_nothing_is_found_where_nothing_is(documents, query):
     """No match is made up."""
     assert audit.find(query, documents, CLAIMS) == []
@@ -357,6 +357,7 @@ def test_marked_numbers_pass(tmp_path, documents, name, text):
         ("docs/a.md", "About 767 GB/s are read.", "looks measured"),
         ("docs/a.md", "Prefill is about 56 times as fast as decode.", "56 times is what a stored number says"),
         ("README.md", "Decode reaches 76 % of the bandwidth.", "76 % is what a stored number says"),
+        ("README.md", "It takes 7340,20 ms.", "looks measured"),
         ("README.md", "| the GPU | 61.18 × |", "61.18 × is what a stored number says"),
         ("index.html", "<p>It took <b>12.5 ms</b></p>", "looks measured"),
         (

@@ -79,5 +79,8 @@ def parse(text: str) -> tuple[float, float, str] | None:
         return None
     words = match[2].strip()
     unit = UNITS.get(words.lower(), words)
-    low, _, high = printed(match[1])
+    try:
+        low, _, high = printed(match[1])
+    except ValueError:
+        return None  # "7340,20": a decimal comma is no thousands separator
     return low, high, unit
