@@ -22,16 +22,22 @@ def get_model(model_id: str, weights: str, resources: Path, out: Path, log: Path
             with log.open("a", encoding="utf-8") as stream:
                 stream.write(text + "\n")
 
-    models.provide(
-        model_id,
-        known[model_id],
-        weights,
-        out,
-        out.with_suffix(".facts.json"),
-        resources / "tokenizer",
-        downloads=resources / "downloads",
-        log=tell,
-    )
+    try:
+        models.provide(
+            model_id,
+            known[model_id],
+            weights,
+            out,
+            out.with_suffix(".facts.json"),
+            resources / "tokenizer",
+            downloads=resources / "downloads",
+            log=tell,
+        )
+    except OSError as error:
+        raise Problem(
+            f"{error.filename or out}: {error.strerror or error}; free space there, or set TOKENTRAIL_RESOURCES to a "
+            "folder with room that you may write in"
+        ) from error
 
 
 def main() -> None:
