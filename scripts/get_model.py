@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 from pathlib import Path
 
 from tokentrail import config, jsonio, models
@@ -34,6 +35,8 @@ def get_model(model_id: str, weights: str, resources: Path, out: Path, log: Path
             log=tell,
         )
     except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
         raise Problem(
             f"{error.filename or out}: {error.strerror or error}; free space there, or set TOKENTRAIL_RESOURCES to a "
             "folder with room that you may write in"
