@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import http.client
 import json
 import socket
@@ -40,10 +41,15 @@ def measure(job: Job) -> None:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that is free now. Another program may take it before our server does; then that exits."""
+    """A port of 127.0.0.1 that is free now; Problem where that network is down. Another program may take it before our server does; then that exits."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        port = probe.getsockname()[1]
+    with socket.socket() as probe:
+        # as in a container that was given no network at all: said at once, not after the wait for a model
+        if probe.connect_ex(("127.0.0.1", port)) == errno.ENETUNREACH:
+            raise Problem("127.0.0.1 cannot be reached; give this computer its loopback network (ip link set lo up)")
+    return port
 
 
 def wait_ready(child: Child, port: int, limit_s: float) -> dict[str, Any]:
