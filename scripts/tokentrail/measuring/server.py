@@ -41,7 +41,10 @@ def measure(job: Job) -> None:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that is free now; Problem where that network is down. Another program may take it before our server does; then that exits."""
+    """A port of 127.0.0.1 that is free now; Problem where that network is down.
+
+    Another program may take the port before our server does; then that exits.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
