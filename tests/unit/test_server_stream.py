@@ -491,3 +491,13 @@ def test_recorded_tail_of_a_gpu_run():
 
     rate = found["reported"]["timings"]["predicted_per_second"]
     assert found["server_decode_tokens_per_s"] == pytest.approx(rate)
+
+
+@pytest.mark.parametrize(("finish", "rest_ms"), [("length", 60.0), ("stop", 65.0)])
+def test_last_token_is_the_last_text_of_a_whole_answer_else_the_finish(finish, rest_ms):
+    """A limit ends an answer at its last text; an end-of-sequence token has none, so the finish event stands for it."""
+    *before, (_, last) = four_tokens(finish=finish)
+
+    found = server_stream.parse(answer(*before, (115, last)), 0)
+
+    assert found["rest_ms"] == rest_ms

@@ -63,10 +63,15 @@ class Seen:
 
     @property
     def last_ns(self) -> int | None:
-        """Arrival of the last token: the finish event, since the end-of-sequence token has no text of its own."""
+        """Arrival of the last token.
+
+        Cut off by its limit with an event for each token, an answer ends with its last text. Else the finish event
+        stands for it: the end-of-sequence token has no text, and held-back bytes come late.
+        """
         if not self.outputs:
             return None
-        return self.finish_ns if self.finish_ns is not None else self.outputs[-1]
+        whole = self.finish_reason == "length" and len(self.outputs) == self.tokens
+        return self.outputs[-1] if whole or self.finish_ns is None else self.finish_ns
 
     def gaps_ms(self) -> list[float]:
         """Times between consecutive events with text, ms."""
