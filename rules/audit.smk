@@ -11,8 +11,8 @@ OUTPUTS:
 rule audit:
     """Derive all numbers again from raw and compare; check hashes, claims, and numbers in the texts."""
     input:
-        numbers=of_all_runs("results/{run}/numbers.json"),
-        claims=of_all_runs("results/{run}/claims.json"),
+        numbers=of_finished_runs("results/{run}/numbers.json"),
+        claims=of_finished_runs("results/{run}/claims.json"),
     log:
         "logs/audit.log",
     conda:

@@ -50,6 +50,14 @@ def test_resources_moved(clone: Clone, tmp_path: Path) -> None:
     assert not {"build_engine", "get_model", "get_tokenizer"} & planned.keys()
 
 
+def test_audit_measures_nothing(fresh: Clone) -> None:
+    """Whoever audits committed runs on a computer of their own measures nothing there."""
+    planned = fresh.planned("audit")
+
+    assert planned["audit"] == 1
+    assert not MEASURING & planned.keys()
+
+
 def test_named_by_weights(fresh: Clone) -> None:
     """Other weights than the campaign's own are part of the run's name."""
     done = fresh.snakemake("-n", "--config", "campaign=lesson", "weights=stand-in")
