@@ -48,6 +48,7 @@ rule render_index:
     """Write the page that compares all runs."""
     input:
         numbers=of_compared_runs("results/{run}/numbers.json"),
+        claims=of_compared_runs("results/{run}/claims.json"),
         templates=templates(),
         code=code("render_index.py"),
     output:
