@@ -9,7 +9,8 @@ import socket
 import pytest
 
 from tokentrail import jsonio
-from tokentrail.machine.probe import cpu_slug, identify, probe, read_machines, slug
+from tokentrail.config import read_machines
+from tokentrail.machine.probe import cpu_slug, identify, probe, slug
 from tokentrail.problems import Problem
 
 KNOWN = {

@@ -123,7 +123,7 @@ def test_python_m_snakemake_is_a_snakemake(monkeypatch: pytest.MonkeyPatch) -> N
             return list(self.words)
 
     wanted = Ancestor("/usr/bin/python3", "/x/site-packages/snakemake/__main__.py", "--cores", "1")
-    others = [Ancestor("bash", "-c", "cd /work/snakemake/x; python3 x.py"), Ancestor("python3", "snakemake.py")]
+    others = [Ancestor("bash", "-c", "cd /data/snakemake/x; python3 x.py"), Ancestor("python3", "snakemake.py")]
 
     class Process:
         def parents(self) -> list[Ancestor]:

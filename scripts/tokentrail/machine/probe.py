@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import yaml
 
+from tokentrail import config
 from tokentrail.machine import cgroup
 from tokentrail.machine.gpu import Nvml
 from tokentrail.machine.threads import affinity, threads
 from tokentrail.problems import Problem
 
-MACHINES = Path(__file__).resolve().parents[3] / "config" / "machines.yaml"
 # Words of a CPU's marketing name that say nothing about which CPU it is.
 NOISE = r"\((r|tm)\)|\b(intel|amd|cpu|processor|genuine|with radeon.*|\d+-core|quad-core|eight-core)\b|@.*$"
 
@@ -28,7 +27,7 @@ def probe(wanted: str = "auto", machines: dict[str, Any] | None = None) -> dict[
 
     Raises Problem when a machine named by hand is not the one found: its data-sheet figures would be wrong.
     """
-    known = machines if machines is not None else read_machines()
+    known = machines if machines is not None else config.read_machines()
     nvml = Nvml()
     gpus = nvml.facts()
     cpu = _cpu()
@@ -50,13 +49,6 @@ def probe(wanted: str = "auto", machines: dict[str, Any] | None = None) -> dict[
         "container": container_hint(),
         "missing": missing,
     }
-
-
-def read_machines(path: Path = MACHINES) -> dict[str, Any]:
-    """The entries of config/machines.yaml; none where the file is missing."""
-    if not path.exists():
-        return {}
-    return yaml.safe_load(path.read_text(encoding="utf-8"))["machines"]
 
 
 def identify(wanted: str, known: dict[str, Any], gpus: list[str], cpu_model: str | None, cpus: int) -> str:
