@@ -84,7 +84,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
         if fake == "die":
             print("E srv: CUDA error: an illegal memory access was encountered", file=sys.stderr, flush=True)
-            import os
+            import os, socket
+            # as the system does with a process that dies: its connections close first, and a moment later it is gone
+            self.connection.shutdown(socket.SHUT_RDWR)
+            time.sleep(0.3)
             os._exit(134)
         if fake == "hang":
             time.sleep(60)

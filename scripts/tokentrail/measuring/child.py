@@ -78,6 +78,12 @@ class Child:
         """Exit status, negative for a signal; None while it runs."""
         return self._process.poll()
 
+    def ends_within(self, limit_s: float) -> bool:
+        """Whether it has ended, or does so in this time; it is not stopped."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(limit_s)
+        return self._process.poll() is not None
+
     def wait(self, timeout_s: float | None) -> None:
         """Wait for its end; stop it when the time is over."""
         try:

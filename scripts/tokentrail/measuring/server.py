@@ -24,6 +24,8 @@ POLL_S = 0.02
 # A single question to the server (not a timed request) must be answered in this time.
 ASK_TIMEOUT_S = 10.0
 LOAD_TIMEOUT_S = 600.0
+# A dying process closes its connections before it can be seen to have ended: so long is waited for that.
+DYING_S = 2.0
 
 
 def measure(job: Job) -> None:
@@ -147,11 +149,11 @@ class Session:
             text = texts[planned["prompt"]] + self._suffix
             content = requests.body(text, planned["max_tokens"], case["model"]["id"])
             found = requests.exchange(self.port, requests.encode(self.port, content), self.limit_s)
-            problem = found.problem or refusal(found) or ("the server is gone" if child.poll() is not None else None)
+            ended = child.ends_within(DYING_S if found.problem else 0)
+            problem = found.problem or refusal(found) or ("the server is gone" if ended else None)
             self.requests.append(self._record(index, planned, content, found, problem))
             if problem:
-                status = child.poll()
-                gone = "" if status is None else f"; llama-server has ended: {child.last_words()}"
+                gone = f"; llama-server has ended: {child.last_words()}" if ended else ""
                 raise Problem(f"request {planned['name']} (number {index}): {problem}{gone}")
 
     def _record(self, index: int, planned: dict, content: dict, found: requests.Exchange, problem: str | None) -> dict:
