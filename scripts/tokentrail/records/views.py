@@ -9,10 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scipy import stats
-
 from tokentrail import statistics
-from tokentrail.statistics import Interval
+from tokentrail.statistics import Interval, student
 
 Sample = tuple[int, bool, float]  # process, cold, value
 
@@ -57,7 +55,7 @@ def _of_both_signs(groups: Sequence[Sequence[float]], level: float = statistics.
     units = [statistics.median(g) for g in filled] if len(filled) > 1 else samples
     if min(samples) > 0 or len(units) < 2:
         return None
-    reach = stats.t.ppf(0.5 + level / 2, len(units) - 1) * statistics.stdev(units) / math.sqrt(len(units))
+    reach = student.reach(level, len(units) - 1) * statistics.stdev(units) / math.sqrt(len(units))
     middle = statistics.median(samples)
     what = f"medians of {len(filled)} processes" if len(filled) > 1 else "samples, within one process only"
     return Interval(middle - float(reach), middle + float(reach), level, f"Student t on {what}", len(samples))

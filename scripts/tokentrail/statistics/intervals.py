@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
+from tokentrail.statistics import student
 from tokentrail.statistics.series import between_process_spread, mean, median, stdev
 
 LEVEL = 0.95
@@ -94,7 +94,7 @@ def mean_interval(mean_value: float, stdev_value: float | None, n: int, level: f
     """
     if n < 2 or stdev_value is None or mean_value <= 0:
         return None
-    reach = _t(level, n - 1) * stdev_value / (mean_value * math.sqrt(n))
+    reach = student.reach(level, n - 1) * stdev_value / (mean_value * math.sqrt(n))
     method = f"Student t of the mean of {n} repetitions, within one process only"
     return Interval(mean_value * math.exp(-reach), mean_value * math.exp(reach), level, method, n)
 
@@ -148,24 +148,26 @@ def mean_summary(samples: Sequence[float]) -> dict:
 
 def _within_one(samples: list[float], level: float) -> Interval:
     if len(samples) >= BOOTSTRAP_FROM and len(set(samples)) > 1:
+        from scipy import stats  # half a second to import, and few steps come here
+
         rng = np.random.default_rng(SEED)
         options = {"method": "percentile", "n_resamples": RESAMPLES, "confidence_level": level, "rng": rng}
         found = stats.bootstrap((np.asarray(samples),), np.median, **options).confidence_interval
         method = "bootstrap of the median over samples, within one process only"
         return Interval(float(found.low), float(found.high), level, method)
     center, error = _log_mean([[v] for v in samples])
-    reach = error * _t(level, len(samples) - 1)
+    reach = error * student.reach(level, len(samples) - 1)
     return _around(center, reach, level, "Student t on log samples, within one process only")
 
 
 def _over_processes(groups: list[list[float]], level: float) -> Interval:
     center, error = _log_mean(groups)
-    reach = error * _t(level, len(groups) - 1)
+    reach = error * student.reach(level, len(groups) - 1)
     freedom = sum(len(g) - 1 for g in groups)
     if freedom:
         squares = sum(float(((np.log(g) - np.log(g).mean()) ** 2).sum()) for g in groups)
         within = math.sqrt(squares / freedom / sum(len(g) for g in groups))
-        reach = max(reach, within * _t(level, freedom))
+        reach = max(reach, within * student.reach(level, freedom))
     return _around(center, reach, level, f"Student t on log medians of {len(groups)} processes")
 
 
@@ -176,7 +178,3 @@ def _log_mean(groups: list[list[float]]) -> tuple[float, float]:
 
 def _around(center: float, reach: float, level: float, method: str) -> Interval:
     return Interval(math.exp(center - reach), math.exp(center + reach), level, method)
-
-
-def _t(level: float, freedom: int) -> float:
-    return float(stats.t.ppf(0.5 + level / 2, freedom))

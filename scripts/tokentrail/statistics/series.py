@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+
+from tokentrail.statistics import student
 
 COLD_LEVEL = 0.95
 FEWEST_WARM = 3
@@ -80,7 +81,7 @@ def cold_test(cold: Sequence[float], warm: Sequence[Sequence[float]]) -> dict:
         text = f"too few warm samples ({count}) to tell whether the first one differs"
         return {**found, "ratio": ratio, "message": text}
     scale = _within_spread([w for _, w in pairs], freedom)
-    quantile = stats.t.ppf(0.5 + COLD_LEVEL / 2, freedom)
+    quantile = student.reach(COLD_LEVEL, freedom)
     limit = math.exp(quantile * scale * math.sqrt(1 / len(pairs) + 1 / count))
     # A last float bit is no difference: equal samples have no spread at all.
     mattered = bool(abs(math.log(ratio)) > math.log(limit) + 1e-9)
