@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from page_runs import HOSTILE, PUBLISHED, made
 
-from tokentrail.figures import FIGURES, NotDrawn, flash_attention, sweep_batching
+from tokentrail.figures import FIGURES, NotDrawn, sweeps
 from tokentrail.figures.data import RunData, load
 from tokentrail.figures.draw import draw_all
 from tokentrail.figures.lines import draw_lines
@@ -259,7 +259,7 @@ def test_the_knee_is_where_each_still_has_half() -> None:
     values = {"2": 1.2, "8": 2.1, "16": 1.9, "2-8b": 2.5}
     numbers = [number(f"slowdown-per-user-{users}", value) for users, value in values.items()]
 
-    assert sweep_batching.knees(of(numbers)) == {"": 16, "-8b": 1}
+    assert sweeps.knees(of(numbers)) == {"": 16, "-8b": 1}
 
 
 @pytest.mark.parametrize("place", ["-fa-{}-d0", "-d0-fa{}", "-fa{}"])
@@ -267,7 +267,7 @@ def test_flash_attention_is_paired_wherever_the_setting_stands(place: str) -> No
     """A tag before the depth and a setting after it are the same comparison."""
     names = ("on", "off") if "fa-" in place else ("1", "0")
     numbers = [number("decode-rate-8b-gpu" + place.format(name), i) for i, name in enumerate(names, 1)]
-    ((half, name, on, off),) = flash_attention.rows(of(numbers))
+    ((half, name, on, off),) = sweeps.flash_attention(of(numbers))
 
     assert (half, on["value"], off["value"]) == ("decode", 1, 2)
     assert name.startswith("decode, 8B")

@@ -4,37 +4,15 @@ from __future__ import annotations
 
 import math
 
-from tokentrail.figures import NotDrawn
-from tokentrail.figures.data import Number, RunData
+from tokentrail.figures import NotDrawn, sweeps
+from tokentrail.figures.data import RunData
 from tokentrail.figures.palette import COLOURS
 from tokentrail.figures.style import PAPER, Drawing, canvas, error_bar, error_note, label, plain_log_ticks, view_note
-
-# the setting stands before or after the depth, as a case's tag or as what a test varies
-PATTERN = r"(prefill|decode)-rate-([a-z0-9.]+)-(?:gpu|cpu|hybrid)((?:-[dp]\d+)*)-fa-?(on|off|auto|[01])((?:-[dp]\d+)*)"
-ON, OFF = {"1", "on"}, {"0", "off"}
-Row = tuple[str, str, Number, Number]  # half, name, on, off
-
-
-def rows(run: RunData) -> list[Row]:
-    """Every test measured with flash attention and without."""
-    found: dict[tuple[str, str, str], dict[str, Number]] = {}
-    for match, number in run.matching(PATTERN):
-        side = "on" if match[4] in ON else "off" if match[4] in OFF else "auto"
-        found.setdefault((match[1], match[2], match[3] + match[5]), {})[side] = number
-    both = [(key, sides) for key, sides in found.items() if {"on", "off"} <= set(sides)]
-    return [(h, f"{h}, {m.upper()}{words(rest)}", s["on"], s["off"]) for (h, m, rest), s in both]
-
-
-def words(rest: str) -> str:
-    """`-d4096` as `depth 4,096` on a line of its own."""
-    names = {"d": "depth", "p": "prompt"}
-    parts = [f"{names[part[0]]} {int(part[1:]):,}" for part in rest.split("-") if part]
-    return "\n" + ", ".join(parts) if parts else ""
 
 
 def draw(run: RunData) -> Drawing:
     """A row a test: hollow point without, filled point with."""
-    pairs = rows(run)
+    pairs = sweeps.flash_attention(run)
     if not pairs:
         raise NotDrawn("nothing was measured with flash attention both on and off")
     widest = max(pairs, key=lambda row: abs(math.log(row[2]["value"] / row[3]["value"])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from tokentrail.figures import NotDrawn
+from tokentrail.figures import NotDrawn, sweeps
 from tokentrail.figures.data import RunData
 from tokentrail.figures.lines import draw_lines
 from tokentrail.figures.palette import COLOURS
@@ -15,15 +15,14 @@ PANELS = (
     ("rate-per-user", "each user", "warm", "tokens/s"),
     ("batch-bandwidth", "memory read per second", "limit", "GB/s"),
 )
-FEWEST = 5  # fewer batch sizes are the lesson's own figure
 
 
 def draw(run: RunData) -> Drawing:
     """Three panels over the batch size, one line a model."""
-    found = {prefix: lines(run, prefix) for prefix, *_ in PANELS}
-    total = {name: points for name, points in found["batched-rate"].items() if len(points) >= FEWEST}
+    found = {prefix: sweeps.lines(run, prefix) for prefix, *_ in PANELS}
+    total = {name: points for name, points in found["batched-rate"].items() if len(points) >= sweeps.FEWEST}
     if not total:
-        raise NotDrawn(f"fewer than {FEWEST} batch sizes were measured")
+        raise NotDrawn(f"fewer than {sweeps.FEWEST} batch sizes were measured")
     users, number = max(next(iter(total.values())), key=lambda point: point[1]["value"])
     title = f"The total rate peaks at {number['shown']}, with {users:,.0f} users at once"
     if users == max(point[0] for point in next(iter(total.values()))):
@@ -37,7 +36,7 @@ def draw(run: RunData) -> Drawing:
     ]
     figure, axes = canvas(run, title, [1.6] * len(panels), notes, left=0.95, right=1.0)
     for ax, (prefix, heading, colour, unit) in zip(axes, panels, strict=True):
-        chosen = {label_of(run, name): found[prefix][name] for name in total if found[prefix].get(name)}
+        chosen = {sweeps.label_of(run, name): found[prefix][name] for name in total if found[prefix].get(name)}
         draw_lines(ax, chosen, COLOURS[colour], unit, log=True)
         plain_log_ticks(ax, "y")
         ax.set_title(heading, loc="left", size=10, weight="bold", color=COLOURS[colour], pad=4)
@@ -50,44 +49,16 @@ def draw(run: RunData) -> Drawing:
         label(axes[-1], end, specified["value"], text, SOFT, dy=7, ha="right", size=8.5)
         axes[-1].set_ylim(top=max(axes[-1].get_ylim()[1], specified["value"] * 2))
     axes[-1].set_xlabel("users at once (sequences in the batch)")
-    words = [f"{label_of(run, name)} {u:,.0f} users: {n['shown']}" for name, p in total.items() for u, n in p]
+    words = [f"{sweeps.label_of(run, name)} {u:,.0f} users: {n['shown']}" for name, p in total.items() for u, n in p]
     return Drawing(figure, title, "; ".join(words).strip() + ".")
-
-
-def knees(run: RunData) -> dict[str, int]:
-    """{suffix: the most users of whom none is more than twice as slow as one alone}; picked, not derived."""
-    slow: dict[str, dict[int, float]] = {}
-    for match, number in run.matching(r"slowdown-per-user-(\d+)((?:-.+)?)"):
-        slow.setdefault(match[2], {})[int(match[1])] = number["value"]
-    return {
-        suffix: max((n for n, times in by_size.items() if times <= 2), default=1) for suffix, by_size in slow.items()
-    }
 
 
 def mark_knees(ax: Axes, run: RunData, each: dict[str, list], total: dict[str, list]) -> None:
     """A ring around each line's knee, with its batch size."""
     settings = sorted({users for name in total for users, _ in each.get(name, [])})
-    for suffix, users in knees(run).items():
+    for suffix, users in sweeps.knees(run).items():
         for at, number in each.get(suffix, []) if suffix in total else []:
             if at == users:
                 x = settings.index(at)
                 ax.plot([x], [number["value"]], "o", markersize=11, fillstyle="none", color=COLOURS["ink"], zorder=5)
                 label(ax, x, number["value"], f"{users} users", COLOURS["ink"], dx=-2, dy=-13, ha="right", size=8.5)
-
-
-def lines(run: RunData, prefix: str) -> dict[str, list]:
-    """{suffix: [(users, number), …]} in rising order."""
-    found: dict[str, list] = {}
-    for match, number in run.matching(rf"{prefix}-(\d+)((?:-.+)?)"):
-        found.setdefault(match[2], []).append((float(match[1]), number))
-    return {suffix: sorted(points, key=lambda point: point[0]) for suffix, points in found.items()}
-
-
-def name_of(run: RunData, suffix: str) -> str:
-    """The model's whole name, for sentences and tables."""
-    return run.model_name(label_of(run, suffix).lower())
-
-
-def label_of(run: RunData, suffix: str) -> str:
-    """What a line is called: its model or tag; the lesson's own small model where the id says neither."""
-    return (suffix.lstrip("-") or run.model_label("batched-small") or "").upper()

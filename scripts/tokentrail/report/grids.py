@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokentrail.figures import flash_attention, sweep_batching
+from tokentrail.figures import sweeps
 from tokentrail.figures.data import Number, RunData
 
 DEVICE = "(?:gpu|cpu|hybrid)"
@@ -47,12 +47,12 @@ def batches(run: RunData) -> list[Grid]:
     columns = ["users", "together", "each", "a step", "of the specified bandwidth", "a million tokens"]
     return [
         Grid(
-            f"Users at once, {sweep_batching.name_of(run, suffix)}",
+            f"Users at once, {sweeps.name_of(run, suffix)}",
             columns,
             [(f"{n:,.0f}", [run.best(f"{name}-{n:.0f}{suffix}") for name in names]) for n, _ in points],
         )
-        for suffix, points in sweep_batching.lines(run, "batched-rate").items()
-        if len(points) >= sweep_batching.FEWEST
+        for suffix, points in sweeps.lines(run, "batched-rate").items()
+        if len(points) >= sweeps.FEWEST
     ]
 
 
@@ -68,5 +68,5 @@ def ubatches(run: RunData) -> list[Grid]:
 
 def flash(run: RunData) -> list[Grid]:
     """One table: each test without flash attention and with it."""
-    rows = [(name.replace("\n", ", "), [off, on]) for _, name, on, off in flash_attention.rows(run)]
+    rows = [(name.replace("\n", ", "), [off, on]) for _, name, on, off in sweeps.flash_attention(run)]
     return [Grid("Flash attention", ["test", "off", "on"], rows)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tokentrail.figures import flash_attention, sweep_batching
+from tokentrail.figures import sweeps
 from tokentrail.figures.data import Number, RunData
 
 DEFAULT_UBATCH = 512  # llama.cpp's own, the one a user has who sets nothing
@@ -49,7 +49,7 @@ def _ubatch(run: RunData) -> Iterator[Choice]:
 def _flash(run: RunData) -> Iterator[Choice]:
     """One line for all tests that say the same, with the one that says it loudest."""
     verdicts: dict[str, list[Choice]] = {}
-    for _, name, on, off in flash_attention.rows(run):
+    for _, name, on, off in sweeps.flash_attention(run):
         best, other, words = (on, off, ("on", "off")) if on["value"] >= off["value"] else (off, on, ("off", "on"))
         value = f"-fa {words[0]}" if apart(best, other) else "either: no clear difference"
         choice = Choice(name.replace("\n", ", "), value, best, f"-fa {words[1]}", other)
@@ -62,13 +62,13 @@ def _flash(run: RunData) -> Iterator[Choice]:
 
 
 def _users(run: RunData) -> Iterator[Choice]:
-    for suffix, points in sweep_batching.lines(run, "batched-rate").items():
-        if len(points) >= sweep_batching.FEWEST:
+    for suffix, points in sweeps.lines(run, "batched-rate").items():
+        if len(points) >= sweeps.FEWEST:
             users, best = max(points, key=lambda point: point[1]["value"])
-            name = sweep_batching.name_of(run, suffix)
+            name = sweeps.name_of(run, suffix)
             question = f"Users at once for the most tokens together, {name}"
             yield Choice(question, f"-np {users:.0f}", best, f"-np {points[0][0]:.0f}", points[0][1])
-            knee = sweep_batching.knees(run).get(suffix, 1)
+            knee = sweeps.knees(run).get(suffix, 1)
             each, alone = run.best(f"rate-per-user-{knee}{suffix}"), run.best(f"rate-per-user-1{suffix}")
             if knee > 1 and each and alone:
                 question = f"Users at once of whom each keeps half a lone user's rate, {name}"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tokentrail.records import paired
-from tokentrail.tools import lenient_json, markdown_tables
+from tokentrail.tools import markdown_tables
+from tokentrail.trail import raw_files
+from tokentrail.trail.raw_files import Line
 
-Line = dict[str, Any]
 MOST = 4  # a series over many processes is shown by its first lines; `more` says how many follow
 WIDTH = 400  # characters of a long line that are shown around the value
 
@@ -60,13 +59,13 @@ def _tests(run_dir: Path, record: Mapping[str, Any], path: str, parts: list[str]
     if printed:
         text = printed["stdev"] if parts[-1] == "stdev" else printed["mean"]
         model = test["settings"].get("model_type") or ""
-        for line in _lines(run_dir, record, _stdouts(record)):
+        for line in raw_files.lines(run_dir, record, raw_files.stdouts(record)):
             cells = line["text"]
             if model in cells and re.search(rf"\|[\s*_`]*{re.escape(printed['test'])}[\s*_`]*\|", cells):
                 yield _marked(line, text)
         return
     keys = {k: test[k] for k in ("n_prompt", "n_gen", "n_depth")}
-    for line in _lines(run_dir, record, _stdouts(record)):
+    for line in raw_files.lines(run_dir, record, raw_files.stdouts(record)):
         if all(_says(line["text"], k, v) for k, v in keys.items()) and '"samples_ns"' in line["text"]:
             yield _marked(line, _match(r'"samples_ns": ?\[[^\]]*\]', line["text"]))
 
@@ -76,7 +75,7 @@ def _rows(run_dir: Path, record: Mapping[str, Any], path: str, parts: list[str])
     half = "prefill" if "prefill" in path or "t_pp" in path else "decode"
     column, time = ("speed_pp", "t_pp") if half == "prefill" else ("speed_tg", "t_tg")
     printed = next((r["as_printed"] for r in record["rows"] if r.get("as_printed") and _same_row(r, row)), None)
-    for line in _lines(run_dir, record, _stdouts(record)):
+    for line in raw_files.lines(run_dir, record, raw_files.stdouts(record)):
         if printed:
             cells = markdown_tables.cells(line["text"])
             if cells[:3] == [printed[k] for k in ("pp", "tg", "pl")]:
@@ -104,7 +103,7 @@ def _requests(run_dir: Path, record: Mapping[str, Any], path: str, parts: list[s
         for time in _times(quantity):
             yield from _printed_request(run_dir, record, chosen[0]["name"], time)
         return
-    measurement = _measurement(run_dir, record)
+    measurement = raw_files.measurement(run_dir, record)
     for request in chosen:
         process = measurement["processes"][request["process"]]
         sent = next(s for s in process["requests"] if s["index"] == request["index"])
@@ -119,7 +118,7 @@ def _times(quantity: str) -> tuple[str, ...]:
 
 def _printed_request(run_dir: Path, record: Mapping[str, Any], name: str, quantity: str) -> Iterator[Line]:
     inside = False
-    for line in _lines(run_dir, record, _stdouts(record)):
+    for line in raw_files.lines(run_dir, record, raw_files.stdouts(record)):
         if match := re.match(r"\s*-?\s*case:\s*(\S+)", line["text"]):
             inside = match[1] == name
         key = line["text"].split(":")[0].strip(" -")
@@ -132,11 +131,7 @@ def _received(run_dir: Path, record: Mapping[str, Any], file: str, quantity: str
     wanted = {"prompt_ms": "prompt_ms", "predicted_ms": "predicted_ms", "prompt_n": "prompt_n",
               "predicted_n": "predicted_n", "server_decode_tokens_per_s": "predicted_ms",
               "server_tpot_ms": "predicted_ms"}.get(quantity)  # fmt: skip
-    texts = []
-    for line in _lines(run_dir, record, [file]):
-        one = json.loads(line["text"])
-        data = base64.b64decode(one["data"]).decode("utf-8", "replace")
-        texts.append({**line, "text": f"t_ns {one['t_ns']}: {' '.join(data.split())}"})
+    texts = list(raw_files.pieces(run_dir, record, file))
     if wanted:
         holds = [t for t in texts if f'"{wanted}"' in t["text"]]
         yield from (_marked(t, _match(rf'"{wanted}": ?[0-9.e+-]+', t["text"])) for t in holds[-1:])
@@ -147,7 +142,7 @@ def _received(run_dir: Path, record: Mapping[str, Any], file: str, quantity: str
 
 
 def _ceiling(run_dir: Path, record: Mapping[str, Any], path: str, parts: list[str]) -> Iterator[Line]:
-    for line in _lines(run_dir, record, _stdouts(record)):
+    for line in raw_files.lines(run_dir, record, raw_files.stdouts(record)):
         if found := _match(r'"ns": ?\d+', line["text"]):
             yield _marked(line, found)
 
@@ -156,7 +151,7 @@ def _memory(run_dir: Path, record: Mapping[str, Any], path: str, parts: list[str
     if record["origin"] != "transcribed":
         yield from _in_measurement(run_dir, record, path, ["used_bytes" if "used" in parts[-1] else "total_bytes"])
         return
-    for line in _lines(run_dir, record, _stdouts(record)):
+    for line in raw_files.lines(run_dir, record, raw_files.stdouts(record)):
         if found := _match(rf"\b{record['gpu_memory'][parts[-1]]} MiB", line["text"]):
             yield _marked(line, found)
 
@@ -184,29 +179,9 @@ def _telemetry(run_dir: Path, record: Mapping[str, Any], path: str, parts: list[
         return
     for request in range(len(record.get("requests") or [])):
         yield from _requests(run_dir, record, path, ["requests", str(request), "predicted_n"])
-    for line in _lines(run_dir, record, _stdouts(record)):
+    for line in raw_files.lines(run_dir, record, raw_files.stdouts(record)):
         if found := _match(r'"samples_ns": ?\[[^\]]*\]|"n_kv": ?\d+', line["text"]):
             yield _marked(line, found)
-
-
-def _lines(run_dir: Path, record: Mapping[str, Any], names: list[str]) -> Iterator[Line]:
-    folder = Path(record["raw"]["file"]).parent
-    for name in names:
-        sha256 = record["raw"]["files"].get(name)
-        text = lenient_json.as_text((run_dir / folder / name).read_bytes())
-        for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
-            yield {"file": (folder / name).as_posix(), "sha256": sha256, "line": number, "text": line}
-
-
-def _stdouts(record: Mapping[str, Any]) -> list[str]:
-    if record["origin"] == "transcribed":
-        return [one["file"] for one in record["transcription"]["files"]]
-    names = [name for name in record["raw"]["files"] if ".stdout." in name]
-    return sorted(names, key=lambda name: [int(digits) for digits in re.findall(r"\d+", name)])
-
-
-def _measurement(run_dir: Path, record: Mapping[str, Any]) -> dict[str, Any]:
-    return json.loads((run_dir / record["raw"]["file"]).read_text(encoding="utf-8"))
 
 
 def _says(text: str, key: str, value: Any) -> bool:

@@ -1,0 +1,58 @@
+"""The raw files of a record, line by line, each with its place: what raw_lines looks through."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tokentrail.tools import lenient_json
+
+Line = dict[str, Any]
+
+
+def lines(run_dir: Path, record: Mapping[str, Any], names: list[str]) -> Iterator[Line]:
+    """{file, sha256, line (from 1), text} of every line of these files of a record."""
+    folder = Path(record["raw"]["file"]).parent
+    for name in names:
+        sha256 = record["raw"]["files"].get(name)
+        for number, line in enumerate(_split(run_dir / folder / name), start=1):
+            yield {"file": (folder / name).as_posix(), "sha256": sha256, "line": number, "text": line}
+
+
+def pieces(run_dir: Path, record: Mapping[str, Any], name: str) -> Iterator[Line]:
+    """The lines of a stream of received bytes, with the time and the bytes decoded to text."""
+    path = run_dir / Path(record["raw"]["file"]).parent / name
+    about = path.stat()
+    decoded = _decoded(path, about.st_mtime_ns, about.st_size)
+    for line, text in zip(lines(run_dir, record, [name]), decoded, strict=True):
+        yield {**line, "text": text}
+
+
+def stdouts(record: Mapping[str, Any]) -> list[str]:
+    """The files that hold what the tool printed, in the order of the processes."""
+    if record["origin"] == "transcribed":
+        return [one["file"] for one in record["transcription"]["files"]]
+    names = [name for name in record["raw"]["files"] if ".stdout." in name]
+    return sorted(names, key=lambda name: [int(digits) for digits in re.findall(r"\d+", name)])
+
+
+def measurement(run_dir: Path, record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record's measurement.json."""
+    return json.loads((run_dir / record["raw"]["file"]).read_text(encoding="utf-8"))
+
+
+def _split(path: Path) -> list[str]:
+    return lenient_json.as_text(path.read_bytes()).removesuffix("\n").split("\n")
+
+
+@functools.lru_cache(maxsize=64)
+def _decoded(path: Path, mtime_ns: int, size: int) -> list[str]:
+    """A page asks for the same answers for hundreds of numbers; a file that changed is read again."""
+    read = (json.loads(line) for line in _split(path))
+    texts = ((one["t_ns"], base64.b64decode(one["data"]).decode("utf-8", "replace")) for one in read)
+    return [f"t_ns {t}: {' '.join(text.split())}" for t, text in texts]
