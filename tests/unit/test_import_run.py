@@ -55,6 +55,20 @@ def test_table_of_an_issue_becomes_a_run(tmp_path):
     )
 
 
+def test_mixed_test_is_a_number_of_its_own(tmp_path):
+    """`-pg`: prompt and answer together are neither half's rate, and lead back to their own line."""
+    text = fixture_files.case("a18", "new.md").replace(b"pp512 ", b"pp512+tg128 ")
+    run_dir = import_run({**RUN, "campaign": "mixed"}, [put(tmp_path, "mixed.md", text)], tmp_path / "results")
+    found = derived(run_dir)
+
+    assert found["mixed-rate-8b-gpu"]["value"] == 7340.20
+    assert "prefill-rate-8b-gpu" not in found
+    record = jsonio.read_json(next((run_dir / "records").iterdir()))
+    index = next(i for i, test in enumerate(record["tests"]) if test["kind"] == "mixed")
+    (line,) = raw_lines.find(run_dir, record, f"/tests/{index}/as_published/mean")
+    assert "pp512+tg128" in line["text"] and line["text"][line["start"] : line["end"]] == "7340.20"
+
+
 def test_unknown_model_keeps_its_name_and_says_what_is_missing(tmp_path):
     """An old table of a model that config/ does not know: rates yes, bandwidth no, with the reason."""
     file = put(tmp_path, "old.md", fixture_files.case("a18", "old.md"))

@@ -21,6 +21,11 @@ DEFINITIONS = [
         "tokens per second of llama-bench's {n_gen}-token decode test at depth {n_depth}", "rate",
         {"rate": stat("{test}", "tokens/s")}, "decode", group="bench", headline=True,
     ),
+    Definition(
+        "mixed-rate-{at}", "Prompt and answer together, {place}", "tokens/s", "{step}",
+        "all tokens per second of llama-bench's test of {n_prompt} prompt tokens and {n_gen} answer tokens after them",
+        "rate", {"rate": stat("{test}", "tokens/s")}, "mixed", group="bench",
+    ),
     *(
         Definition(
             f"{kind}-spread-{{at}}", f"Spread of {kind}, {{place}}", "fraction", "{step}",

@@ -34,6 +34,7 @@ def contexts(records: Sequence[Evidence]) -> dict[str, list[Context]]:
         "test": tests,
         "prefill": [c for c in tests if c.words["kind"] == "prefill"],
         "decode": [c for c in tests if c.words["kind"] == "decode"],
+        "mixed": [c for c in tests if c.words["kind"] == "mixed"],
         "halves": list(_halves(tests)),
         "both-devices": list(_both_devices(primary)),
         "model": list(_models(records)),
