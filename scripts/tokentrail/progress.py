@@ -1,11 +1,12 @@
 """One line before each measuring job: which case of how many, what it measures, about how long the rest takes.
 
-Durations come from earlier measurements of the same work, here or in other runs; without any the line gives none.
+Durations come from earlier measurements of the same campaign, here or on another machine; without any the line gives none.
 """
 
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,7 +31,7 @@ def line(plan: Mapping[str, Any], case_id: str, results: Path) -> str:
     repetitions = repetitions_of(cases[position])
     parts = [f"case {position + 1} of {len(cases)}", case_id, cases[position]["title"]]
     parts += [repetitions] if repetitions else []
-    seconds = estimate(left, results, run)
+    seconds = estimate(cases, left, results, run)
     return " · ".join([*parts, *([f"about {in_words(seconds)} left"] if seconds else [])])
 
 
@@ -46,30 +47,39 @@ def repetitions_of(case: Mapping[str, Any]) -> str:
     return f"{processes} × {inner} repetitions" if inner else ""
 
 
-def estimate(left: Sequence[Mapping[str, Any]], results: Path, run: Mapping[str, str]) -> float | None:
-    """Seconds for the cases left, if each has been measured before somewhere; the own machine's time goes first."""
-    total = 0.0
-    for case in left:
-        found = past(case["id"], results)
-        here = [seconds for machine, seconds in found if machine == run["machine"]]
-        times = here or [seconds for _, seconds in found]
-        if not times:
-            return None
-        total += sorted(times)[len(times) // 2]
-    return total
+def estimate(
+    cases: Sequence[Mapping[str, Any]], left: Sequence[Mapping[str, Any]], results: Path, run: Mapping[str, str]
+) -> float | None:
+    """Seconds for the cases left, if each has been measured in this campaign before; the own machine's time goes first.
+
+    Another machine's times are multiplied by its pace: how much longer (or shorter) what is measured here took there.
+    """
+    known = {case["id"]: past(case["id"], results, run["campaign"]) for case in cases}
+    own = {name: statistics.median(times[run["machine"]]) for name, times in known.items() if run["machine"] in times}
+    others = {
+        name: statistics.median(t for machine, several in times.items() for t in several if machine != run["machine"])
+        for name, times in known.items()
+        if set(times) - {run["machine"]}
+    }
+    both = own.keys() & others.keys()
+    pace = sum(own[name] for name in both) / sum(others[name] for name in both) if both else 1.0
+    names = [case["id"] for case in left]
+    if any(name not in own and name not in others for name in names):
+        return None
+    return sum(own[name] if name in own else others[name] * pace for name in names)
 
 
-def past(case_id: str, results: Path) -> list[tuple[str, float]]:
-    """(machine, seconds) of every stored measurement of a case of this name."""
-    found = []
-    for path in results.glob(f"*/*/*/raw/{case_id}/*/measurement.json"):
+def past(case_id: str, results: Path, campaign: str) -> dict[str, list[float]]:
+    """{machine: seconds} of every stored measurement of this case of a campaign, with whatever engine."""
+    found: dict[str, list[float]] = {}
+    for path in results.glob(f"*/*/{campaign}/raw/{case_id}/*/measurement.json"):
         try:
             processes = json.loads(path.read_text(encoding="utf-8"))["processes"]
             seconds = sum(process["duration_ns"] for process in processes) / 1e9
         except (OSError, ValueError, KeyError, TypeError):
             continue  # a broken older file has no say in an estimate; the audit is where it is reported
         if seconds > 0:
-            found.append((path.relative_to(results).parts[0], seconds))
+            found.setdefault(path.relative_to(results).parts[0], []).append(seconds)
     return found
 
 

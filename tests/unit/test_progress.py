@@ -43,6 +43,17 @@ def test_time_left_comes_from_earlier_runs(tmp_path: Path) -> None:
     assert progress.line(PLAN, "three", tmp_path).endswith("about 40 s left")
 
 
+def test_another_machine_s_times_go_at_its_pace(tmp_path: Path) -> None:
+    """What is measured already shows how much slower this machine is; other campaigns say nothing."""
+    for name, seconds in (("one", 10), ("two", 20), ("three", 30)):
+        past(tmp_path, "fast/e/c", name, seconds)
+        past(tmp_path, "m/e/another", name, 7)
+    assert progress.line(PLAN, "one", tmp_path).endswith("about 60 s left")
+
+    past(tmp_path, "m/e/c", "one", 50)
+    assert progress.line(PLAN, "two", tmp_path).endswith("about 4 min left")
+
+
 def test_one_unknown_case_means_no_estimate(tmp_path: Path) -> None:
     """A sum with a hole in it is not shown."""
     past(tmp_path, "m/old/c", "two", 20)
