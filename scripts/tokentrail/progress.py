@@ -1,6 +1,6 @@
 """One line before each measuring job: which case of how many, what it measures, about how long the rest takes.
 
-Durations come from earlier measurements of the same campaign, here or on another machine; without any the line gives none.
+Durations come from earlier runs of the same campaign, here or on another machine; without any the line gives none.
 """
 
 from __future__ import annotations
