@@ -51,11 +51,14 @@ rule check_claims:
         "logs/{run}/check_claims.log",
     conda:
         "../envs/tokentrail.yaml"
+    params:
+        table="logs/{run}/check_claims.txt",  # 72 claims would hide what else the terminal says
     shell:
         r"""
         python3 scripts/check_claims.py \
             --run-dir "$(dirname {input.numbers:q})" \
             --published "$(dirname {input.published:q})" \
+            --table {params.table:q} \
             --log {log:q}
         """
 
