@@ -40,7 +40,8 @@ rule all:
 
 
 rule everything:
-    """Derive every stored run anew (records, numbers, figures, pages); measures only what `all` would."""
+    """Derive every stored run anew (records, numbers, figures, pages); measures nothing."""
     input:
-        rules.all.input,
-        [products(run) for run in SESSION.runs],
+        [products(run) for run in finished_runs()],
+        # over all runs, this session's too: only once that is measured
+        [] if SESSION.pending else rules.all.input,

@@ -92,9 +92,14 @@ def products(run):
     return [*stored, f"reports/{run}/figures.json", f"reports/{run}/index.html"]
 
 
+def finished_runs():
+    """Every run but this session's, if that is not measured yet: whoever looks back measures nothing."""
+    return [run for run in SESSION.runs if run != SESSION.run or not SESSION.pending]
+
+
 def of_finished_runs(pattern):
-    """A file of every run but this session's, if that is not measured yet: whoever looks back measures nothing."""
-    return expand(pattern, run=[run for run in SESSION.runs if run != SESSION.run or not SESSION.pending])
+    """A file of every finished run."""
+    return expand(pattern, run=finished_runs())
 
 
 def of_compared_runs(pattern):

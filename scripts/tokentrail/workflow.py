@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -40,7 +41,8 @@ class Session:
 def open_session(settings: dict[str, Any], is_main: bool = True) -> Session:
     """Resolve machine, engine, campaign and plan from the settings of config/config.yaml and the command line.
 
-    Writes results/{run}/plan.json where it differs, and forgets the markers of failed cases (their evidence stays
+    Writes results/{run}/plan.json where it differs (and takes it away at the end if that run got nothing else: a dry
+    run, or a look at stored runs, leaves no new folder), and forgets the markers of failed cases (their evidence stays
     under failed/), so that they are tried again. Raises Problem before anything runs when the settings cannot work.
     `is_main` is false where a cluster's job reads the Snakefile once more: that changes no file.
     """
@@ -105,6 +107,15 @@ def resources() -> str:
     return os.environ.get("TOKENTRAIL_RESOURCES", "").rstrip("/") or "resources"
 
 
+def _leave_no_empty_run(path: Path) -> None:
+    """Remove a plan of which nothing was measured, with the folders that were made for it."""
+    with contextlib.suppress(OSError):
+        if list(path.parent.iterdir()) == [path]:
+            path.unlink()
+            for folder in path.parents[:3]:
+                folder.rmdir()  # ends at the first that holds anything else
+
+
 def _make_resources() -> None:
     """Raise Problem where the folder of models and builds cannot be."""
     try:
@@ -167,6 +178,8 @@ def _claim_folder(run: str, planned: dict[str, Any]) -> None:
             raise Problem(f"{folder} holds another run ({stored.get('origin')}); move it or set machine in config.yaml")
     elif folder.is_dir() and any(folder.iterdir()):
         raise Problem(f"{folder} is taken: it holds files but no plan.json; move them and run again")
+    else:
+        atexit.register(_leave_no_empty_run, path.absolute())
     try:
         jsonio.write_if_changed(path, jsonio.dumps(planned))
     except OSError as error:

@@ -14,7 +14,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     """A clone in which the smoke campaign was run for real (the first time: with the build of llama.cpp)."""
     clone = copy_repository(tmp_path_factory.mktemp("measured"))
     # forced, so that Snakemake remembers the published run's jobs too
-    clone.snakemake("everything", "--forcerun", "make_records")
+    clone.snakemake("all", "everything", "--forcerun", "make_records")
     return clone
 
 

@@ -176,3 +176,8 @@ def test_fresh_clone_of_committed_runs(measured: Clone, tmp_path) -> None:
     second.snakemake("everything", "--forcerun", "make_records")
 
     assert git("status", "--porcelain", cwd=other) == ""
+
+    elsewhere = ("everything", "--config", "campaign=smoke", "machine=elsewhere")
+    assert _measures_nothing(second.planned(*elsewhere))
+    second.snakemake(*elsewhere)
+    assert git("status", "--porcelain", cwd=other) == "", "looking at stored runs on another machine leaves nothing"
