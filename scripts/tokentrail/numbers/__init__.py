@@ -18,12 +18,12 @@ from tokentrail.numbers import (
     memory,
     reconcile,
     requests,
+    scopes,
     sizes,
 )
 from tokentrail.numbers.constants import of_machine
 from tokentrail.numbers.derivation import Derivation
 from tokentrail.numbers.registry import Definition, Evidence
-from tokentrail.numbers.scopes import contexts
 
 # In the order of their dependence: a definition reads only numbers of those before it.
 REGISTRY: tuple[Definition, ...] = (
@@ -43,7 +43,7 @@ def derive_from(plan: Mapping[str, Any], texts: Mapping[str, str], config_dir: P
     """The same from the records' texts by case id, so that an audit can derive without touching a file."""
     records = [evidence(case["id"], texts[case["id"]]) for case in plan["cases"]]
     constants, absent = of_machine(plan["run"]["machine"], config_dir)
-    derivation = Derivation(contexts(records), constants, absent)
+    derivation = Derivation(scopes.of(records), constants, absent)
     derivation.run(REGISTRY)
     document = {
         "schema_version": 1,

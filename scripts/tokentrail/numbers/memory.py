@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tokentrail.numbers.bench_scopes import FITTED
 from tokentrail.numbers.registry import PUBLISHED, Context, Definition, constant, each, fact, number, plain, stat
-from tokentrail.numbers.scopes import FITTED
 
 _ONE = (PUBLISHED,)
 
