@@ -175,7 +175,7 @@ def test_sweeps_draw_what_they_find() -> None:
     draw_lines(ax, {"a": [(1, number)], "b": [(1, number), (8, number)]}, COLOURS["decode"], "tokens/s", log=True)
 
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "8"]
-    assert figure.get_size_inches()[0] == pytest.approx(6.2)
+    assert figure.get_size_inches()[0] == pytest.approx(5.6)
 
 
 def test_error_bars_say_what_they_mean() -> None:
