@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tokentrail.figures import NotDrawn
 from tokentrail.figures.batching import series
-from tokentrail.figures.data import Number, RunData
+from tokentrail.figures.data import RunData
 from tokentrail.figures.lines import DASHES
 from tokentrail.figures.palette import COLOURS
 from tokentrail.figures.style import SOFT, Drawing, canvas, error_bar, error_note, label, plain_log_ticks, shorten
