@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from tokentrail import jsonio
@@ -15,14 +13,12 @@ from tokentrail.figures import FIGURES
 from tokentrail.figures.data import Number, RunData, load
 from tokentrail.report import patterns, story
 from tokentrail.report.conditions import Conditions, conditions_of
+from tokentrail.report.gaps import Gap, missing
 from tokentrail.report.grids import Grid, grids_of
 from tokentrail.report.settings import Choice, settings_of
 from tokentrail.report.words import plain_label
 
-Gap = tuple[str, list[str]]  # a reason, and what it keeps from being there
 # the lesson's side questions stand with the step they belong to
-# reasons that are no gap of this run: another number's, or another campaign's
-NOT_OWN = ("needs ", "this run measured another model or device")
 SHOWN_WITH = {"check-3": "3b", "ceiling": "7", "deeper": "7"}
 
 
@@ -129,15 +125,10 @@ def read_figures(folder: Path) -> dict[str, Figure]:
     return found
 
 
-def base_ids(run: RunData) -> list[str]:
-    """Ids without the `-steady` twins, in the file's order."""
-    return list(dict.fromkeys(re.sub(r"-steady$", "", number["id"]) for number in run.doc["numbers"]))
-
-
 def table(run: RunData, published: RunData | None, step: str, claimed: set[str]) -> list[Row]:
     """A step's numbers that are headlines, or that the published page states of this model or its counterpart."""
     rows = []
-    for number_id in base_ids(run):
+    for number_id in run.base_ids:
         here = run.best(number_id)
         if here is None or SHOWN_WITH.get(here["step"], here["step"]) != step:
             continue
@@ -176,32 +167,3 @@ def counterpart(run: RunData, published: RunData | None, number_id: str) -> tupl
         swapped = re.sub(rf"(?<![a-z0-9.]){re.escape(here[key])}(?![a-z0-9.])", f"\0{key}\0", swapped)
     swapped = re.sub("\0([a-z]+)\0", lambda match: there[match[1]], swapped)
     return published.exact(swapped), False
-
-
-def missing(
-    run: RunData,
-    figures: dict[str, Figure],
-    steps: set[str],
-    skipped: tuple[str, ...] = (),
-    labels: Mapping[str, str] = MappingProxyType({}),
-) -> tuple[list[Gap], list[Gap]]:
-    """Gaps by reason: those with a cause of their own, and those of another campaign or another number.
-
-    A figure of a step that this run's campaign does not have is no gap; what a `skipped` case explains follows from it.
-    `labels` name what has no label of its own, by id.
-    """
-    wanted = {name for step in story.load_story()["steps"] if step["step"] in steps for name in step.get("figures", [])}
-    groups: dict[str, list[str]] = {}
-    there = set(base_ids(run))
-    for entry in run.doc["not_measured"]:
-        if re.sub(r"-steady$", "", entry["id"]) not in there:
-            name = entry.get("label") or labels.get(entry["id"]) or entry["id"]
-            groups.setdefault(entry["reason"], []).append(plain_label(name))
-    for figure in figures.values():
-        if not figure.drawn and figure.name in wanted:
-            own = figure.reason.partition(": ")[2]  # a number's reason, after its label
-            reason = own if own in groups else figure.reason
-            groups.setdefault(reason, []).append(f"the figure {figure.name.replace('-', ' ')}")
-    gaps = [(reason, list(dict.fromkeys(names))) for reason, names in groups.items()]
-    follows = [gap for gap in gaps if gap[0].startswith(NOT_OWN) or (skipped and gap[0].endswith(skipped))]
-    return [gap for gap in gaps if gap not in follows], follows
