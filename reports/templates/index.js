@@ -2,7 +2,7 @@
 // Filters and sorts the table of runs.
 const rows = [...document.querySelectorAll("#runs tbody tr")];
 const allRows = [...document.querySelectorAll(".runs tbody tr")]; // of the patterns' table too
-const selects = [...document.querySelectorAll(".filters select")];
+const selects = [...document.querySelectorAll(".filters select[data-key]")];
 
 for (const select of selects) {
   const values = [...new Set(rows.map((row) => row.dataset[select.dataset.key]))].sort();
@@ -36,4 +36,10 @@ document.querySelectorAll("#runs thead th").forEach((head, column) => {
     document.querySelector("#runs tbody").append(...sorted);
   });
 });
+
+// Where the table is a pile of cards its headings are out of sight: a list of them sorts instead.
+const order = document.getElementById("order");
+const heads = [...document.querySelectorAll("#runs thead button")];
+for (const head of heads) order.append(new Option(head.textContent));
+order.addEventListener("change", () => heads[order.selectedIndex].click());
 filter();

@@ -109,7 +109,7 @@ function fill(id) {
     const source = trails.cases[file];
     if (!source) continue;
     section(source.title, source.commands.slice(0, 1).map((c) => el("pre", c)), el("p", source.model, "soft"),
-      el("p", `device ${source.device} · ${source.when}`, "soft"), el("p", `${source.raw[0]} · sha256 ${source.raw[1]}`, "soft"));
+      el("p", `${source.device} · ${source.when}`, "soft"), el("p", `${source.raw[0]} · sha256 ${source.raw[1]}`, "soft"));
   }
   section("Machine and engine", el("p", trails.run.machine), el("p", trails.run.engine));
   section("Notes", listOf(number.notes.map((note) => el("li", note))));
@@ -135,7 +135,7 @@ function openFromHash() {
     opener = $(`n-${id}`);
     const folded = opener && opener.closest("details");
     if (folded) folded.open = true;
-    if (opener) opener.scrollIntoView({ block: "center" });
+    if (opener) opener.scrollIntoView({ block: "center", behavior: "instant" });
     open(id);
   }
 }

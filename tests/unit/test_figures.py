@@ -15,6 +15,7 @@ from tokentrail.figures.data import RunData, load
 from tokentrail.figures.draw import draw_all
 from tokentrail.figures.lines import draw_lines
 from tokentrail.figures.palette import COLOURS, DARK
+from tokentrail.figures.samples_strip import title_of
 from tokentrail.figures.save import finish_svg
 from tokentrail.figures.style import canvas, error_note, shorten
 from tokentrail.report.story import TEMPLATES
@@ -175,7 +176,7 @@ def test_sweeps_draw_what_they_find() -> None:
     draw_lines(ax, {"a": [(1, number)], "b": [(1, number), (8, number)]}, COLOURS["decode"], "tokens/s", log=True)
 
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "8"]
-    assert figure.get_size_inches()[0] == pytest.approx(6.2)
+    assert figure.get_size_inches()[0] == pytest.approx(5.6)
 
 
 def test_error_bars_say_what_they_mean() -> None:
@@ -186,6 +187,20 @@ def test_error_bars_say_what_they_mean() -> None:
     carried = {"interval": {"low": 1, "high": 2, "level": 0.95, "method": "carried from bootstrap; Student t"}}
     assert error_note([boot, carried]) == "Error bars: 95 % interval, bootstrap and Student t."
     assert error_note([{}]) == ""
+
+
+def test_methods_that_differ_in_a_count_are_told_once() -> None:
+    """`of 4 or 5 processes`, not the whole method twice."""
+    intervals = [{"interval": {"level": 0.95, "method": f"t of {n} processes"}} for n in (5, 4, 5)]
+    assert error_note(intervals) == "Error bars: 95 % interval, t of 4 or 5 processes."
+
+
+def test_the_samples_title_is_true_of_a_faster_first_process() -> None:
+    """Warm samples are not called faster where the first process was."""
+    rates = {"prefill-rate-a-cpu": 506.7, "prefill-rate-a-cpu-steady": 489.0}
+    numbers = [{"id": i, "value": v, "valid": True, "shown": f"{v} tokens/s"} for i, v in rates.items()]
+    title = title_of(RunData({"numbers": numbers}))
+    assert title == "Prefill: 506.7 tokens/s in the first process, 489.0 tokens/s over all of them"
 
 
 def test_long_names_are_cut() -> None:

@@ -16,7 +16,7 @@ from page_runs import HOSTILE, PUBLISHED, made, reported
 from tokentrail import numbers
 from tokentrail.audit import texts
 from tokentrail.figures.data import load
-from tokentrail.report import conditions, headline, index, markdown, panels, settings, story, table, words
+from tokentrail.report import conditions, headline, index, markdown, panels, patterns, settings, story, table, words
 from tokentrail.report.context import counterpart, gather
 from tokentrail.report.html import Buttons, script_json
 from tokentrail.report.page import period
@@ -304,6 +304,44 @@ def test_the_story_asks_only_for_numbers_that_are_defined() -> None:
     defined = [re.sub(r"\\\{[a-z_]+\\\}", "[a-z0-9.-]*", re.escape(d.id)) for d in numbers.REGISTRY]
 
     assert {i for i in wanted if not any(re.fullmatch(pattern, i) for pattern in defined)} == set()
+
+
+def test_a_pattern_says_where_it_holds() -> None:
+    """Two users get less than one, sixteen more: the pattern holds in part, each number with its own verdict."""
+    run = load(PUBLISHED)
+    found = [swept("batching-gain-2", 0.9, 0), swept("batching-gain-16", 2.1, 0)]
+    bare = type(run)({**run.doc, "numbers": found})
+    entries = [{"number": n["id"], "verdict": v} for n, v in zip(found, ("does not hold", "holds"), strict=True)]
+    pattern = {"id": "p", "statement": "s", "verdict": "does not hold", "numbers": entries}
+
+    (told,) = patterns.told({"patterns": [pattern]}, bare)
+    assert told.verdict == patterns.IN_PART
+    assert [(g.verdict, [where for where, _ in g.items]) for g in told.groups] == [
+        ("does not hold", ["2 users"]),
+        ("holds", ["16 users"]),
+    ]
+
+
+def test_a_left_out_step_shows_the_published_run() -> None:
+    """A step that a campaign does not have says why, and what the published run found, as links to it."""
+    run = load(PUBLISHED)
+    own = type(run)({**run.doc, "cases": [case for case in run.doc["cases"] if case["step"] != "5"]})
+    skipped = [{"id": "x", "step": "5", "title": "t", "reason": "no GPU here"}]
+    steps = {step.step: step for step in story.steps_of(own, set(), story.words_of(own), skipped, run)}
+    numbers_of = [piece for pieces in steps["5"].sentences for piece in pieces if isinstance(piece, dict)]
+
+    assert steps["5"].sentences[0] == ["Not in this run: no GPU here."]
+    assert {number["elsewhere"] for number in numbers_of} == {run.name}
+    link = Buttons(elsewhere="../index.html").number(numbers_of[0])
+    assert 'href="../index.html#n-prefill-gpu-over-cpu"' in link
+    assert run.name in markdown.number(numbers_of[0])
+
+
+def test_labels_are_plain() -> None:
+    """A request is named by what was asked, a step by what a reader calls it."""
+    plain = "Answer, long request, warm server, at most 32 tokens"
+    assert words.plain_label("Answer, long-warm-32 request, steady") == plain
+    assert [words.step_name(step) for step in ("4", "check-3", "cost")] == ["step 4", "step 3b", "cost"]
 
 
 def test_counterpart_follows_the_role() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tokentrail.figures import NotDrawn
 from tokentrail.figures.data import RunData
 from tokentrail.figures.palette import COLOURS
-from tokentrail.figures.style import SOFT, Drawing, canvas, error_bar, error_note, label, shorten, thousands, view_note
+from tokentrail.figures.style import SOFT, Drawing, canvas, error_bar, error_note, folded, label, thousands, view_note
 
 
 def draw(run: RunData) -> Drawing:
@@ -29,7 +29,8 @@ def draw(run: RunData) -> Drawing:
         error_bar(ax, number, y, COLOURS["ink"])
         text = number["shown"] + (f" · {part['shown']}" if part else "")
         label(ax, 0, y, text, COLOURS["ink"], dx=2, dy=17, ha="left", size=9)
-    limits = [(specified, "specified"), (ceiling, "measured read ceiling")]
+    device = "GPU: " if len({match[2] for match, _ in rows}) > 1 else ""  # its limits, not the CPU's
+    limits = [(specified, f"{device}specified"), (ceiling, f"{device}measured read ceiling")]
     bottom, rows_of_names = len(rows) - 0.55, sorted((n["value"], n, w) for n, w in limits if n)
     for row, (value, number, name) in enumerate(rows_of_names):  # each line ends at its name, none crosses another's
         top = -0.62 - 0.26 * row
@@ -38,7 +39,7 @@ def draw(run: RunData) -> Drawing:
         label(ax, value, top, f"{name} {number['shown']}", SOFT, dx=-4, ha="right", size=8.5)
     largest = max([n["value"] for n in numbers] + [n["value"] for n, _ in limits if n])
     ax.set(xlim=(0, largest * 1.05), ylim=(bottom, -1.05), yticks=range(len(rows)))
-    ax.set_yticklabels([f"{shorten(run.model_name(m[1]), 16)}\n{m[2].upper()}" for m, _ in rows])
+    ax.set_yticklabels([f"{folded(run.model_name(m[1]))}\n{m[2].upper()}" for m, _ in rows])
     ax.set_xlabel("GB of weights read per second while decoding")
     ax.tick_params(axis="y", length=0)
     thousands(ax)

@@ -58,7 +58,7 @@ def draw(run: RunData) -> Drawing:
     figure, axes = canvas(run, title, heights, [view_note(numbers), error_note(numbers), cold], left=0.95)
     panel(axes[0], total, "all users together", COLOURS["decode"])
     if len(each) > 1:
-        panel(axes[1], each, "each user", COLOURS["warm"])
+        panel(axes[1], each, "each user", COLOURS["decode"])
     axes[-1].set_xlabel("users at once (sequences in the batch)")
     words = [f"{u} users: {n['shown']} together" for u, n in total] + [f"{u} users: {n['shown']} each" for u, n in each]
     return Drawing(figure, title, "; ".join(words) + ".")

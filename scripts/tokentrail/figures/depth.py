@@ -26,10 +26,8 @@ def draw(run: RunData) -> Drawing:
         raise NotDrawn("decode was not measured at several depths")
     first = next(iter(lines))
     start, end = lines[first][0], lines[first][-1]
-    title = (
-        f"{run.model_name(first[0])} writes {start[1]['shown']} at depth {start[0]:,}, "
-        f"{end[1]['shown']} after {end[0]:,} tokens"
-    )
+    where = f"after {start[0]:,}" if start[0] else "in an empty context"
+    title = f"{run.model_name(first[0])} writes {start[1]['shown']} {where}, {end[1]['shown']} after {end[0]:,} tokens"
     numbers = [n for points in lines.values() for _, n in points]
     notes = [view_note(numbers), error_note(numbers)]
     if predicted:

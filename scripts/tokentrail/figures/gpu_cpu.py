@@ -39,7 +39,7 @@ def draw(run: RunData) -> Drawing:
     for device in ("gpu", "cpu"):
         label(ax, rates["prefill", device]["value"], 0, device.upper(), COLOURS[device], dy=28, weight="bold")
     low, high = min(n["value"] for n in numbers), max(n["value"] for n in numbers)
-    ax.set(xscale="log", xlim=(low / 2.6, high * 2.6), ylim=(1.5, -0.75), yticks=[0, 1])
+    ax.set(xscale="log", xlim=(low / 3.4, high * 2.6), ylim=(1.5, -0.75), yticks=[0, 1])
     ax.set_yticklabels(["prefill", "decode"])
     ax.set_xlabel("tokens per second (logarithmic scale)")
     ax.tick_params(axis="y", length=0)

@@ -44,7 +44,7 @@ def draw_lines(
                   dx=beside, dy=-11 if below else 8, size=8.5)  # fmt: skip
         if name:
             label(ax, at[-1], points[-1][1]["value"], name, colour, dx=12, ha="left", size=9, weight="bold")
-    ax.set(xlim=(-0.4, len(settings) - 0.6))
+    ax.set(xlim=(-0.55, len(settings) - 0.6))
     if log:
         ax.set(yscale="log", ylim=(min(values) / 2.2, max(values) * 2.1))
     else:

@@ -11,9 +11,9 @@ from tokentrail.figures.style import (
     canvas,
     error_bar,
     error_note,
+    folded,
     label,
     plain_log_ticks,
-    shorten,
     view_note,
 )
 
@@ -58,10 +58,10 @@ def draw(run: RunData) -> Drawing:
             middle = (slow["value"] * fast["value"]) ** 0.5
             label(ax, middle, y, times["shown"], SOFT, dy=-11, size=9)
     # a label that stands left of the leftmost point needs its width in decades
-    room = 8 if any(p["value"] < CLOSE * d["value"] for _, _, p, d, _ in pairs) else 3
+    room = 13 if any(p["value"] < CLOSE * d["value"] for _, _, p, d, _ in pairs) else 3
     low, high = min(n["value"] for n in numbers), max(n["value"] for n in numbers)
     ax.set(xscale="log", xlim=(low / room, high * 2.6), ylim=(len(pairs) - 0.45, -0.62), yticks=range(len(pairs)))
-    ax.set_yticklabels([f"{shorten(run.model_name(m), 16)}\n{d.upper()}" for m, d, *_ in pairs])
+    ax.set_yticklabels([f"{folded(run.model_name(m))}\n{d.upper()}" for m, d, *_ in pairs])
     ax.set_xlabel("tokens per second (logarithmic scale)")
     ax.tick_params(axis="y", length=0)
     plain_log_ticks(ax)

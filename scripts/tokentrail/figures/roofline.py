@@ -52,7 +52,7 @@ def draw(run: RunData) -> Drawing:
         error_note([y for *_, y in found]),
         EIGHT_BIT if any(y["value"] > peak["value"] for *_, y in found) else "",
     ]
-    figure, (ax,) = canvas(run, title, [3.0], notes, left=0.95, right=0.5)
+    figure, (ax,) = canvas(run, title, [3.3], notes, left=0.95, right=0.5)
     left = min(x["value"] for _, _, x, _ in found) / 3
     right = max(max(x["value"] for _, _, x, _ in found), ridge["value"]) * 12
     low = min(y["value"] for *_, y in found) / 8

@@ -8,7 +8,7 @@ from tokentrail.figures import NotDrawn
 from tokentrail.figures.data import Number, RunData
 from tokentrail.figures.palette import COLOURS
 from tokentrail.figures.prefill_decode import CLOSE
-from tokentrail.figures.style import Drawing, canvas, error_bar, label, plain_log_ticks, shorten
+from tokentrail.figures.style import Drawing, canvas, error_bar, folded, label, plain_log_ticks, shorten
 
 NAME = "runs-comparison"
 Row = tuple[RunData, str, Number, Number]  # run, model label, prefill rate, decode rate
@@ -36,7 +36,7 @@ def draw(rows: Sequence[Row]) -> Drawing:
                 ax, number["value"], y, number["shown"], COLOURS[half], dy=14, size=8.5, ha=side if close else "center"
             )
     low, high = min(r[3]["value"] for r in ordered), max(r[2]["value"] for r in ordered)
-    ax.set(xscale="log", xlim=(low / 8, high * 3.5), ylim=(len(ordered) - 0.45, -0.8), yticks=range(len(ordered)))
+    ax.set(xscale="log", xlim=(low / 20, high * 3.5), ylim=(len(ordered) - 0.45, -0.8), yticks=range(len(ordered)))
     ax.set_yticklabels([row_name(run, model) for run, model, *_ in ordered], size=8.5)
     ax.set_xlabel("tokens per second (logarithmic scale)")
     ax.tick_params(axis="y", length=0)
@@ -48,8 +48,8 @@ def draw(rows: Sequence[Row]) -> Drawing:
 
 
 def row_name(run: RunData, model: str) -> str:
-    """Machine, engine, model and what must be said about them, in three short lines."""
+    """Machine, engine, model and what must be said about them, in short lines."""
     path = run.doc["run"]
     stamp = ", stand-in" if run.stand_in(model) else ""
     stamp += ", transcribed" if run.doc["origin"] == "transcribed" else ""
-    return f"{shorten(path['machine'], 26)}\n{shorten(path['engine'], 26)}\n{shorten(run.model_name(model), 17)}{stamp}"
+    return f"{shorten(path['machine'], 26)}\n{shorten(path['engine'], 26)}\n{folded(run.model_name(model) + stamp, 26)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,9 +20,12 @@ from tokentrail.figures.data import Number, RunData, one_line
 from tokentrail.figures.palette import COLOURS
 
 INK, SOFT, FAINT, PAPER = COLOURS["ink"], COLOURS["soft"], COLOURS["faint"], COLOURS["paper"]
-WIDTH = 6.2  # inches; narrow on purpose, so that text is still read on a phone
-TITLE_CHARACTERS, NOTE_CHARACTERS = 50, 100
+WIDTH = 5.6  # inches; narrow on purpose, so that text is still read on a phone
+TITLE_CHARACTERS, NOTE_CHARACTERS = 46, 90
 TITLE_LINE, NOTE_LINE = 0.25, 0.165  # inches
+UNIT = re.compile(
+    r"(?<=\d) (?=×|%|(?:tokens|GB|TFLOP)/s|m?s\b|min\b|users\b)"
+)  # the blank before a unit: no line ends there
 
 RC = {
     "axes.edgecolor": SOFT, "axes.facecolor": PAPER, "axes.labelcolor": SOFT, "axes.labelsize": 9.5,
@@ -57,7 +61,7 @@ def canvas(
     `panels` are the heights of the plots, top to bottom; `gap` lies between them; `axis_label` below the last. Inches.
     """
     sns.set_theme(style="ticks", rc=RC)
-    title_lines = textwrap.wrap(title, TITLE_CHARACTERS)
+    title_lines = textwrap.wrap(UNIT.sub("\u00a0", title), TITLE_CHARACTERS)
     note_lines = [line for note in [*notes, _origin(run)] if note for line in textwrap.wrap(note, NOTE_CHARACTERS)]
     top, bottom = 0.2 + TITLE_LINE * len(title_lines) + 0.32, axis_label + NOTE_LINE * len(note_lines) + 0.15
     height = top + sum(panels) + gap * (len(panels) - 1) + bottom
@@ -102,8 +106,18 @@ def error_note(numbers: Iterable[Number]) -> str:
         kinds = meanings.setdefault(level, [])
         kinds += [kind for kind in interval["method"].rstrip(".").removeprefix("carried from ").split("; ")
                   if kind not in kinds]  # fmt: skip
-    said = [level + " and ".join(kinds) for level, kinds in meanings.items()]
+    said = [level + " and ".join(_told_once(kinds)) for level, kinds in meanings.items()]
     return f"Error bars: {'; '.join(said)}." if said else ""
+
+
+def _told_once(kinds: Sequence[str]) -> list[str]:
+    """Methods that differ only in how many processes there were, as one: `… of 4 or 5 processes`."""
+    counts: dict[str, list[int]] = {}
+    for kind in kinds:
+        found = re.search(r"\d+(?= processes)", kind)
+        counts.setdefault(re.sub(r"\d+(?= processes)", "{}", kind), []).extend([int(found[0])] if found else [])
+    return [kind.format(" or ".join(str(n) for n in sorted(set(numbers)))) if numbers else kind
+            for kind, numbers in counts.items()]  # fmt: skip
 
 
 def view_note(numbers: Sequence[Number]) -> str:
@@ -119,6 +133,11 @@ def view_note(numbers: Sequence[Number]) -> str:
 def shorten(text: str, limit: int = 28) -> str:
     """A name that fits beside a plot, one line, cut with an ellipsis."""
     return one_line(text, limit)
+
+
+def folded(text: str, width: int = 16) -> str:
+    """A name that stands beside a plot whole, on lines of at most `width` characters where it has places to break."""
+    return "\n".join(textwrap.wrap(one_line(text), width))
 
 
 def label(ax: Axes, x: float, y: float, text: str, colour: str = INK, dx: float = 0, dy: float = 0, **how: Any) -> None:

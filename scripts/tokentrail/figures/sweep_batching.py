@@ -5,6 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 
 from tokentrail.figures import NotDrawn, sweeps
+from tokentrail.figures.batching import MOST
 from tokentrail.figures.data import RunData
 from tokentrail.figures.lines import draw_lines
 from tokentrail.figures.palette import COLOURS
@@ -12,7 +13,7 @@ from tokentrail.figures.style import SOFT, Drawing, canvas, error_note, label, p
 
 PANELS = (
     ("batched-rate", "all users together", "decode", "tokens/s"),
-    ("rate-per-user", "each user", "warm", "tokens/s"),
+    ("rate-per-user", "each user", "decode", "tokens/s"),
     ("batch-bandwidth", "memory read per second", "limit", "GB/s"),
 )
 
@@ -20,9 +21,10 @@ PANELS = (
 def draw(run: RunData) -> Drawing:
     """Three panels over the batch size, one line a model."""
     found = {prefix: sweeps.lines(run, prefix) for prefix, *_ in PANELS}
-    total = {name: points for name, points in found["batched-rate"].items() if len(points) >= sweeps.FEWEST}
+    lines = found["batched-rate"].items()
+    total = {name: points for name, points in lines if len(points) >= sweeps.FEWEST and (name or len(points) > MOST)}
     if not total:
-        raise NotDrawn(f"fewer than {sweeps.FEWEST} batch sizes were measured")
+        raise NotDrawn("so few batch sizes are drawn with the lesson's sixth step")
     users, number = max(next(iter(total.values())), key=lambda point: point[1]["value"])
     title = f"The total rate peaks at {number['shown']}, with {users:,.0f} users at once"
     if users == max(point[0] for point in next(iter(total.values()))):
@@ -32,7 +34,7 @@ def draw(run: RunData) -> Drawing:
     notes = [
         view_note(numbers),
         error_note(numbers),
-        "Ring: the most users of whom each still has half a lone user's rate.",
+        "Ring: the most users of whom each still has half a lone user's rate." if rings(run, total) else "",
     ]
     figure, axes = canvas(run, title, [1.6] * len(panels), notes, left=0.95, right=1.0)
     for ax, (prefix, heading, colour, unit) in zip(axes, panels, strict=True):
@@ -53,11 +55,16 @@ def draw(run: RunData) -> Drawing:
     return Drawing(figure, title, "; ".join(words).strip() + ".")
 
 
+def rings(run: RunData, total: dict[str, list]) -> dict[str, int]:
+    """The knees that are drawn: of lines in the plot, and of more users than one."""
+    return {suffix: users for suffix, users in sweeps.knees(run).items() if suffix in total and users > 1}
+
+
 def mark_knees(ax: Axes, run: RunData, each: dict[str, list], total: dict[str, list]) -> None:
     """A ring around each line's knee, with its batch size."""
     settings = sorted({users for name in total for users, _ in each.get(name, [])})
-    for suffix, users in sweeps.knees(run).items():
-        for at, number in each.get(suffix, []) if suffix in total else []:
+    for suffix, users in rings(run, total).items():
+        for at, number in each.get(suffix, []):
             if at == users:
                 x = settings.index(at)
                 ax.plot([x], [number["value"]], "o", markersize=11, fillstyle="none", color=COLOURS["ink"], zorder=5)

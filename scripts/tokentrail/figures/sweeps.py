@@ -21,6 +21,12 @@ def flash_attention(run: RunData) -> list[Row]:
     return [(h, f"{h}, {m.upper()}{words(rest)}", s["on"], s["off"]) for (h, m, rest), s in both]
 
 
+def apart(one: Number, two: Number) -> bool:
+    """Whether the intervals of two numbers do not touch; True where neither is known."""
+    a, b = one.get("interval"), two.get("interval")
+    return not a or not b or a["low"] > b["high"] or b["low"] > a["high"]
+
+
 def words(rest: str) -> str:
     """`-d4096` as `depth 4,096` on a line of its own."""
     names = {"d": "depth", "p": "prompt"}

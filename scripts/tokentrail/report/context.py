@@ -11,16 +11,15 @@ from typing import Any
 from tokentrail import jsonio
 from tokentrail.figures import FIGURES
 from tokentrail.figures.data import Number, RunData, load
-from tokentrail.report import story
+from tokentrail.report import patterns, story
 from tokentrail.report.conditions import Conditions, conditions_of
+from tokentrail.report.gaps import Gap, missing
 from tokentrail.report.grids import Grid, grids_of
 from tokentrail.report.settings import Choice, settings_of
+from tokentrail.report.words import plain_label
 
-Gap = tuple[str, list[str]]  # a reason, and what it keeps from being there
 # the lesson's side questions stand with the step they belong to
-# reasons that are no gap of this run: another number's, or another campaign's
-NOT_OWN = ("needs ", "this run measured another model or device")
-SHOWN_WITH = {"check-3": "3b", "ceiling": "7"}
+SHOWN_WITH = {"check-3": "3b", "ceiling": "7", "deeper": "7"}
 
 
 @dataclass
@@ -61,6 +60,7 @@ class Report:
     missing: list[Gap]
     follows: list[Gap]
     ledger: dict[str, Any]
+    patterns: list[patterns.Told]
     settings: list[Choice]
     grids: list[Grid]
     conditions: Conditions
@@ -77,14 +77,15 @@ def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Repo
     words = story.words_of(run)
     plan = optional(run_dir / "plan.json")
     steps = story.steps_of(
-        run, {name for name, figure in figures.items() if figure.drawn}, words, plan.get("skipped", [])
+        run, {name for name, figure in figures.items() if figure.drawn}, words, plan.get("skipped", []), published
     )
     ledger = optional(run_dir / "claims.json")
     claimed = {claim["id"] for claim in ledger.get("claims", [])}
     # a sweep's numbers stand in its grids
     tables = {step.step: [] if step.step == "sweep" else table(run, published, step.step, claimed) for step in steps}
     skipped = tuple(case["reason"] for case in plan.get("skipped", []))
-    gaps, follows = missing(run, figures, {step.step for step in steps}, skipped)
+    labels = {claim["id"]: claim["label"] for claim in ledger.get("claims", [])}
+    gaps, follows = missing(run, figures, {step.step for step in steps}, skipped, labels)
     return Report(
         run=run,
         published=published,
@@ -98,6 +99,7 @@ def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Repo
         missing=gaps,
         follows=follows,
         ledger=ledger,
+        patterns=patterns.told(ledger, run),
         settings=settings_of(run),
         grids=grids_of(run),
         conditions=conditions_of(run),
@@ -123,15 +125,10 @@ def read_figures(folder: Path) -> dict[str, Figure]:
     return found
 
 
-def base_ids(run: RunData) -> list[str]:
-    """Ids without the `-steady` twins, in the file's order."""
-    return list(dict.fromkeys(re.sub(r"-steady$", "", number["id"]) for number in run.doc["numbers"]))
-
-
 def table(run: RunData, published: RunData | None, step: str, claimed: set[str]) -> list[Row]:
     """A step's numbers that are headlines, or that the published page states of this model or its counterpart."""
     rows = []
-    for number_id in base_ids(run):
+    for number_id in run.base_ids:
         here = run.best(number_id)
         if here is None or SHOWN_WITH.get(here["step"], here["step"]) != step:
             continue
@@ -139,41 +136,34 @@ def table(run: RunData, published: RunData | None, step: str, claimed: set[str])
         if not (here.get("headline") or number_id in claimed or (other and other["id"] in claimed)):
             continue
         reported = run.exact(number_id) if here["id"] != number_id else None
-        rows.append(Row(re.sub(r", steady$", "", here["label"]), here, reported, other, same))
+        rows.append(Row(plain_label(here["label"]), here, reported, other, same))
     return rows
 
 
+def others(rows: list[Row], published: RunData | None) -> str:
+    """Which model on which device the starred numbers of the published run are of; empty where none is starred."""
+    starred = [row.published for row in rows if row.published and not row.same]
+    found = {(number.get("model"), number.get("device")): None for number in starred}
+    pairs = [(m, d) for m, d in found if d or not any(m == other and on for other, on in found)]
+    names = [
+        " on the ".join([*([published.model_name(model)] if model else []), *([device.upper()] if device else [])])
+        for model, device in pairs
+        if published and (model or device)
+    ]
+    return ", ".join(names)
+
+
 def counterpart(run: RunData, published: RunData | None, number_id: str) -> tuple[Number | None, bool]:
-    """The published run's number of the same id; else the one that plays the same role there (and False)."""
+    """The published run's number of the same id, and whether model and device are the same too; else the number that
+    plays the same role there."""
     if published is None:
         return None, True
-    same = published.exact(number_id)
+    same, own = published.exact(number_id), run.best(number_id) or {}
     if same:
-        return same, True
+        return same, all(own.get(key) == same.get(key) for key in ("model", "device"))
     here, there = story.words_of(run).labels, story.words_of(published).labels
     swapped = number_id
     for key in ("small", "big", "dev", "users"):
         swapped = re.sub(rf"(?<![a-z0-9.]){re.escape(here[key])}(?![a-z0-9.])", f"\0{key}\0", swapped)
     swapped = re.sub("\0([a-z]+)\0", lambda match: there[match[1]], swapped)
     return published.exact(swapped), False
-
-
-def missing(
-    run: RunData, figures: dict[str, Figure], steps: set[str], skipped: tuple[str, ...] = ()
-) -> tuple[list[Gap], list[Gap]]:
-    """Gaps by reason: those with a cause of their own, and those of another campaign or another number.
-
-    A figure of a step that this run's campaign does not have is no gap; what a `skipped` case explains follows from it.
-    """
-    wanted = {name for step in story.load_story()["steps"] if step["step"] in steps for name in step.get("figures", [])}
-    groups: dict[str, list[str]] = {}
-    there = set(base_ids(run))
-    for entry in run.doc["not_measured"]:
-        if re.sub(r"-steady$", "", entry["id"]) not in there:
-            groups.setdefault(entry["reason"], []).append(entry.get("label") or entry["id"])
-    for figure in figures.values():
-        if not figure.drawn and figure.name in wanted:
-            groups.setdefault(figure.reason, []).append(f"figure {figure.name}")
-    gaps = [(reason, list(dict.fromkeys(names))) for reason, names in groups.items()]
-    follows = [gap for gap in gaps if gap[0].startswith(NOT_OWN) or (skipped and gap[0].endswith(skipped))]
-    return [gap for gap in gaps if gap not in follows], follows

@@ -30,7 +30,7 @@ def depths(run: RunData) -> list[Grid]:
     for match, _ in run.matching(r"decode-rate-([a-z0-9.]+)-(gpu|cpu|hybrid)-d(\d+)"):
         found.setdefault((match[1], match[2]), []).append(int(match[3]))
     names = ("decode-rate-{}", "decode-step-time-{}", "decode-bandwidth-share-{}-complete", "decode-rate-predicted-{}")
-    columns = ["depth", "decode", "a step", "of the specified bandwidth", "the line predicts"]
+    columns = ["Depth", "Decode", "A step", "Of the specified bandwidth", "The line predicts"]
     return [
         Grid(
             f"Decode against depth, {run.model_name(model)} on the {device.upper()}",
@@ -44,7 +44,7 @@ def depths(run: RunData) -> list[Grid]:
 def batches(run: RunData) -> list[Grid]:
     """A table a model: what all users get together and each, at each batch size, and what a million tokens cost."""
     names = ("batched-rate", "rate-per-user", "step-time", "batch-bandwidth-share", "usd-per-million-tokens")
-    columns = ["users", "together", "each", "a step", "of the specified bandwidth", "a million tokens"]
+    columns = ["Users", "Together", "Each", "A step", "Of the specified bandwidth", "A million tokens"]
     return [
         Grid(
             f"Users at once, {sweeps.name_of(run, suffix)}",
@@ -69,4 +69,4 @@ def ubatches(run: RunData) -> list[Grid]:
 def flash(run: RunData) -> list[Grid]:
     """One table: each test without flash attention and with it."""
     rows = [(name.replace("\n", ", "), [off, on]) for _, name, on, off in sweeps.flash_attention(run)]
-    return [Grid("Flash attention", ["test", "off", "on"], rows)]
+    return [Grid("Flash attention", ["Test", "Off", "On"], rows)]

@@ -8,7 +8,8 @@ from typing import TextIO
 
 from tokentrail.figures.data import RunData, load
 from tokentrail.report import story, words
-from tokentrail.report.context import missing, optional
+from tokentrail.report.context import optional
+from tokentrail.report.gaps import missing
 
 MOST_REASONS = 5
 

@@ -14,6 +14,7 @@ from tokentrail.figures.data import Number
 from tokentrail.report.story import TEMPLATES, Sentence
 
 PUNCTUATION = tuple(".,;:)?")
+LONG = 17  # characters: a number that may be broken over two lines of a table
 
 
 def environment() -> Environment:
@@ -35,17 +36,22 @@ class Buttons:
     """Makes numbers clickable; the first button of each id carries the anchor that links point to."""
 
     anchored: set[str] = field(default_factory=set)
+    elsewhere: str = ""  # the page of the run that numbers marked as from elsewhere lie on
 
     def number(self, number: Number | None, anchor: bool = True) -> Markup:
         """A number as a button that opens its trail; a dash where there is none. `anchor` may carry the link's id."""
         if number is None:
             return Markup('<span class="none">–</span>')
         number_id = number["id"]
+        if number.get("elsewhere"):
+            return Markup('<a class="published" href="{}#n-{}" aria-label="{} in the published run: {}">{}</a>').format(
+                self.elsewhere, number_id, number["shown"], number["label"], number["shown"]
+            )
         place = Markup("")
         if anchor and number_id not in self.anchored:
             place = Markup(' id="n-{}"').format(number_id)
             self.anchored.add(number_id)
-        doubt = "" if number["valid"] else " doubtful"
+        doubt = ("" if number["valid"] else " doubtful") + (" long" if len(number["shown"]) > LONG else "")
         name = f"{number['shown']}: {number['label']}. Where it comes from"
         return Markup(
             '<button type="button" class="number{}" data-number="{}"{} '

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from tokentrail import jsonio
-from tokentrail.figures import NotDrawn, runs_comparison
+from tokentrail.figures import NotDrawn, runs_batching, runs_comparison
 from tokentrail.figures.data import Number, RunData
 from tokentrail.figures.save import save, save_absent
-from tokentrail.report import markdown, story, svg
+from tokentrail.figures.style import Drawing
+from tokentrail.report import markdown, patterns, story, svg
 from tokentrail.report.html import environment
 from tokentrail.report.page import MARKS, script_hash
 
@@ -26,22 +27,23 @@ class Line:
     run: RunData
     facts: dict[str, str]
     cells: list[Number | None]
-    patterns: dict[str, dict[str, Any]]  # what the ledger says of each of the lesson's patterns, by its id
+    patterns: dict[str, patterns.Told]  # what the ledger says of each of the lesson's patterns, by its id
 
 
 def write_index(run_dirs: Sequence[Path], out: Path) -> None:
-    """Write out/index.html, out/index.md and out/figures/runs-comparison.*."""
+    """Write out/index.html, out/index.md and the figures that compare runs."""
     runs = {run.name: (run, patterns_of(folder, run)) for folder in run_dirs for run in [read(folder)]}
     columns = story.load_story()["comparison"]
     lines = [line(run, columns, found) for _, (run, found) in sorted(runs.items())]
     # {id: statement}; a run without a ledger has none of them
-    patterns = {key: found["statement"] for item in lines for key, found in item.patterns.items()}
+    statements = {key: found.statement for item in lines for key, found in item.patterns.items()}
     drawn = draw(lines, out / "figures")
-    figure = Markup(svg.inline(out / "figures" / f"{runs_comparison.NAME}.svg")) if drawn else None
+    figures = {name: Markup(svg.inline(out / "figures" / f"{name}.svg")) for name in drawn}
     script = (story.TEMPLATES / "index.js").read_text(encoding="utf-8")
     page = environment().get_template("index.html.j2")
     html = page.render(
-        lines=lines, columns=columns, patterns=patterns, marks=MARKS, figure=figure,
+        lines=lines, columns=columns, patterns=statements, marks=MARKS, figures=figures, drawn=drawn,
+        where=patterns.where,
         script=Markup(script), script_hash=script_hash(script),
         palette=Markup(svg.css_variables()), css=Markup((story.TEMPLATES / "page.css").read_text(encoding="utf-8")),
     )  # fmt: skip
@@ -49,10 +51,10 @@ def write_index(run_dirs: Sequence[Path], out: Path) -> None:
     loader = FileSystemLoader(story.TEMPLATES)
     plain = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = plain.get_template("index.md.j2")
-    helpers: dict[str, Any] = {"text": markdown.text, "number": markdown.number}
+    helpers: dict[str, Any] = {"text": markdown.text, "number": markdown.number, "where": patterns.where}
     jsonio.write_text(
         out / "index.md",
-        template.render(lines=lines, columns=columns, patterns=patterns, drawn=drawn, **helpers) + "\n",
+        template.render(lines=lines, columns=columns, patterns=statements, drawn=drawn, **helpers) + "\n",
     )
 
 
@@ -61,18 +63,13 @@ def read(folder: Path) -> RunData:
     return RunData(jsonio.read_json(folder / "numbers.json", "numbers"))
 
 
-def patterns_of(folder: Path, run: RunData) -> dict[str, dict[str, Any]]:
-    """{id: {statement, verdict, numbers}} of the run's ledger; the first and the last of many numbers stand for all."""
+def patterns_of(folder: Path, run: RunData) -> dict[str, patterns.Told]:
+    """What the run's ledger says of each pattern, by its id."""
     ledger = jsonio.read_json(folder / "claims.json") if (folder / "claims.json").exists() else {}
-    found = {}
-    for pattern in ledger.get("patterns", []):
-        numbers = [number for entry in pattern["numbers"] if (number := run.by_id.get(entry["number"]))]
-        ends = numbers if len(numbers) < 3 else [numbers[0], numbers[-1]]
-        found[pattern["id"]] = {**pattern, "numbers": ends, "more": len(numbers) - len(ends)}
-    return found
+    return {pattern.id: pattern for pattern in patterns.told(ledger, run)}
 
 
-def line(run: RunData, columns: list[dict[str, str]], patterns: dict[str, dict[str, Any]]) -> Line:
+def line(run: RunData, columns: list[dict[str, str]], found: dict[str, patterns.Told]) -> Line:
     """One run as a row."""
     words = story.words_of(run)
     path = run.doc["run"]
@@ -83,11 +80,12 @@ def line(run: RunData, columns: list[dict[str, str]], patterns: dict[str, dict[s
         "engine": path["engine"],
         "campaign": path["campaign"],
         "model": words.names["small"],
+        "big": words.names["big"] if words.labels["big"] != "big" else "",
         "weights": " / ".join(dict.fromkeys(model["weights"] for model in run.models)) or run.doc["weights"],
         "origin": run.doc["origin"],
         "device": ", ".join(gpus) or cpu or "unknown device",
     }
-    return Line(run, facts, [cell(run, column, words) for column in columns], patterns)
+    return Line(run, facts, [cell(run, column, words) for column in columns], found)
 
 
 def cell(run: RunData, column: dict[str, str], words: story.Words) -> Number | None:
@@ -96,13 +94,20 @@ def cell(run: RunData, column: dict[str, str], words: story.Words) -> Number | N
     return next((number for number_id in ids if (number := run.best(story.full_id(number_id, words)))), None)
 
 
-def draw(lines: list[Line], folder: Path) -> bool:
-    """Draw the comparison; False where no run has both halves."""
+def draw(lines: list[Line], folder: Path) -> dict[str, str]:
+    """Draw the comparisons; {name: title} of those that any run has numbers for."""
     rows = [(item.run, story.words_of(item.run).labels["small"], item.cells[0], item.cells[1]) for item in lines]
-    try:
-        drawing = runs_comparison.draw([row for row in rows if row[2] and row[3]])
-    except NotDrawn as reason:
-        save_absent(runs_comparison.NAME, str(reason), folder)
-        return False
-    save(drawing, runs_comparison.NAME, folder)
-    return True
+    todo: dict[str, Callable[[], Drawing]] = {
+        runs_comparison.NAME: lambda: runs_comparison.draw([row for row in rows if row[2] and row[3]]),
+        runs_batching.NAME: lambda: runs_batching.draw([item.run for item in lines]),
+    }
+    drawn = {}
+    for name, make in todo.items():
+        try:
+            drawing = make()
+        except NotDrawn as reason:
+            save_absent(name, str(reason), folder)
+            continue
+        save(drawing, name, folder)
+        drawn[name] = drawing.title
+    return drawn

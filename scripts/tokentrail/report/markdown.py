@@ -30,6 +30,7 @@ def number(value: Number | None, run: str = "") -> str:
     """`<!--n:ID-->642.0 tokens/s<!--/n-->`, or a dash; `run` names the run of a number from elsewhere: `RUN#ID`."""
     if value is None:
         return "–"
+    run = run or value.get("elsewhere", "")
     place = f"{run}#{value['id']}" if run else value["id"]
     return f"<!--n:{place}-->{value['shown']}<!--/n-->"
 
@@ -63,7 +64,7 @@ def evidence_of(report: Report) -> Callable[[dict[str, Any]], str]:
 
 
 def published_cell(row: Row, run: str) -> str:
-    """The published number as that run shows it, and whether it is of the same model and device."""
+    """The published number as that run shows it, starred where it is of another model or device."""
     if row.published is None:
         return ""
-    return number(row.published, run) + ("" if row.same else " (its own model or device)")
+    return number(row.published, run) + ("" if row.same else " \\*")

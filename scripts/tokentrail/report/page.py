@@ -14,13 +14,15 @@ from markupsafe import Markup
 
 from tokentrail import jsonio
 from tokentrail.report import panels, svg
-from tokentrail.report.context import Report
+from tokentrail.report.context import Report, others
 from tokentrail.report.html import Buttons, environment, script_json
+from tokentrail.report.patterns import IN_PART
 from tokentrail.report.story import TEMPLATES
+from tokentrail.report.words import plain_label, step_name
 
 # how a verdict looks: told apart by its word first, by colour second
 MARKS = {"holds": "good", "differs": "bad", "does not hold": "bad", "not decided": "open", "not measured": "open",
-         "no evidence": "open"}  # fmt: skip
+         "no evidence": "open", IN_PART: "open"}  # fmt: skip
 
 
 def write_page(report: Report, figures_dir: Path, out: Path, run_dir: Path) -> None:
@@ -40,7 +42,7 @@ def parts(report: Report, figures_dir: Path, run_dir: Path) -> dict[str, Any]:
     drawn = [name for name, figure in report.figures.items() if figure.drawn]
     here = f"{report.run.name}/index.html"
     to_published = relative(f"{report.published.name}/index.html", here) if report.published else ""
-    buttons = Buttons()
+    buttons = Buttons(elsewhere=to_published)
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
     return {
         "n": buttons,
@@ -69,6 +71,9 @@ def facts_of(report: Report) -> dict[str, Any]:
         "engine": facts["engine"],
         "models": [panels.model_words(model) for model in report.run.doc.get("models") or []],
         "ledger_summary": ledger_summary(report.ledger),
+        "label": plain_label,
+        "step_name": step_name,
+        "others": {step: others(rows, report.published) for step, rows in report.tables.items()},
         "when": period(report.run.doc.get("measured_from"), report.run.doc.get("measured_to")),
         "two_views": any(row.reported for rows in report.tables.values() for row in rows) or bool(report.grids),
     }
@@ -87,6 +92,8 @@ def ledger_summary(ledger: dict[str, Any]) -> str:
     if not ledger:
         return ""
     count = ledger["summary"]
+    if count["holds"] == count["claims"]:
+        return f"All {count['claims']} published numbers hold against the evidence recorded with them."
     return (
         f"Of {count['claims']} published numbers, {count['holds']} hold against the evidence recorded with them, "
         f"{count['differs']} differ, {count['no_evidence']} have no evidence."

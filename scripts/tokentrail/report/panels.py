@@ -114,7 +114,7 @@ def evidence(record: dict[str, Any]) -> dict[str, Any]:
         "commands": [shlex.join(argv) for argv in record["command_lines"]],
         "raw": [record["raw"]["file"], record["raw"]["sha256"]],
         "model": model_words(model),
-        "device": record.get("device") or "unknown",
+        "device": f"on the {record['device'].upper()}" if record.get("device") else "device unknown",
         "when": when(record),
         "valid": record["valid"],
         "reasons": [reason["message"] for reason in record["reasons"]],
@@ -125,8 +125,9 @@ def when(record: dict[str, Any]) -> str:
     """Start, and duration where it is known."""
     started, duration = record.get("started_at"), record.get("duration_s")
     if not started:
-        return "not recorded"
-    return started + (f", for {duration:.1f} s" if duration is not None else "")
+        return "time not recorded"
+    moment = f"{started[:10]} {started[11:19]} UTC" if started.endswith("Z") else started
+    return moment + (f", for {duration:.1f} s" if duration is not None else "")
 
 
 def model_words(model: dict[str, Any]) -> str:

@@ -27,12 +27,6 @@ def settings_of(run: RunData) -> list[Choice]:
     return [*_ubatch(run), *_flash(run), *_users(run)]
 
 
-def apart(one: Number, two: Number) -> bool:
-    """Whether the intervals of two numbers do not touch; True where neither is known."""
-    a, b = one.get("interval"), two.get("interval")
-    return not a or not b or a["low"] > b["high"] or b["low"] > a["high"]
-
-
 def _ubatch(run: RunData) -> Iterator[Choice]:
     lines: dict[str, dict[int, Number]] = {}
     for match, number in run.matching(r"prefill-rate-([a-z0-9.]+)-(?:gpu|cpu|hybrid)(?:-p\d+)?-ub(\d+)"):
@@ -41,7 +35,11 @@ def _ubatch(run: RunData) -> Iterator[Choice]:
         best = max(sizes, key=lambda size: sizes[size]["value"])
         other = DEFAULT_UBATCH if DEFAULT_UBATCH in sizes else min(sizes)
         if best != other and len(sizes) > 1:
-            value = f"-ub {best}" if apart(sizes[best], sizes[other]) else f"-ub {other} or {best}: no clear difference"
+            value = (
+                f"-ub {best}"
+                if sweeps.apart(sizes[best], sizes[other])
+                else f"-ub {other} or {best}: no clear difference"
+            )
             question = f"Prompt tokens per pass, {run.model_name(model)}"
             yield Choice(question, value, sizes[best], f"-ub {other}", sizes[other])
 
@@ -51,7 +49,7 @@ def _flash(run: RunData) -> Iterator[Choice]:
     verdicts: dict[str, list[Choice]] = {}
     for _, name, on, off in sweeps.flash_attention(run):
         best, other, words = (on, off, ("on", "off")) if on["value"] >= off["value"] else (off, on, ("off", "on"))
-        value = f"-fa {words[0]}" if apart(best, other) else "either: no clear difference"
+        value = f"-fa {words[0]}" if sweeps.apart(best, other) else "either: no clear difference"
         choice = Choice(name.replace("\n", ", "), value, best, f"-fa {words[1]}", other)
         verdicts.setdefault(value, []).append(choice)
     total = sum(len(choices) for choices in verdicts.values())
@@ -71,5 +69,5 @@ def _users(run: RunData) -> Iterator[Choice]:
             knee = sweeps.knees(run).get(suffix, 1)
             each, alone = run.best(f"rate-per-user-{knee}{suffix}"), run.best(f"rate-per-user-1{suffix}")
             if knee > 1 and each and alone:
-                question = f"Users at once of whom each keeps half a lone user's rate, {name}"
+                question = f"Users at once of whom each keeps at least half a lone user's rate, {name}"
                 yield Choice(question, f"-np {knee}", each, "-np 1", alone)

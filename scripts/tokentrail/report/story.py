@@ -71,6 +71,7 @@ def words_of(run: RunData) -> Words:
     users = max((int(m[1]) for m, _ in run.matching(r"batched-rate-(\d+)")), default=32)
     labels = {"small": small, "big": big, "dev": device, "users": str(users)}
     names = {"small": run.model_name(small), "big": run.model_name(big), "device": device.upper(), "users": str(users)}
+    names["memory"] = "the GPU's own memory" if device == "gpu" else "main memory"
     return Words(labels, names)
 
 
@@ -97,12 +98,16 @@ def sentence(text: str, run: RunData, words: Words) -> Sentence | None:
 
 
 def said(items: list[Any], run: RunData, words: Words) -> list[Sentence]:
-    """The sentences of a list that this run can say: strings, or {say, only_if, unless} with conditions on numbers."""
+    """The sentences of a list that this run can say: strings, or {say, only_if, unless} with conditions on numbers.
+
+    `unless` may be several conditions: a sentence is said where none of them holds.
+    """
     found = []
     for item in items:
         told = {"say": item} if isinstance(item, str) else item
         wanted = "only_if" not in told or holds(told["only_if"], run, words)
-        unwanted = "unless" in told and holds(told["unless"], run, words)
+        unless = told.get("unless", [])
+        unwanted = any(holds(one, run, words) for one in ([unless] if isinstance(unless, str) else unless))
         pieces = sentence(told["say"], run, words) if wanted and not unwanted else None
         if pieces:
             found.append(pieces)
@@ -138,13 +143,21 @@ def pick(name: str, run: RunData, words: Words) -> Number | None:
     return run.exact(number_id) if name.endswith("!") else run.best(number_id)
 
 
-def steps_of(run: RunData, drawn: set[str], words: Words, skipped: list[dict[str, Any]]) -> list[Step]:
+def steps_of(
+    run: RunData,
+    drawn: set[str],
+    words: Words,
+    skipped: list[dict[str, Any]],
+    published: RunData | None = None,
+) -> list[Step]:
     """The story's steps for this run; steps it has nothing for are left out where the story says so.
 
-    `skipped` are the plan's cases that were left out: a step without any number says why.
+    `skipped` are the plan's cases that were left out: a step without any number or any case says why, and what the
+    `published` run found.
     """
     steps = []
-    planned = {case["step"] for case in [*run.doc.get("cases", []), *skipped]}
+    run_of = {case["step"] for case in run.doc.get("cases", [])}
+    planned = run_of | {case["step"] for case in skipped}
     for entry in load_story()["steps"]:
         if entry["step"][0].isdigit() and planned and entry["step"] not in planned:
             continue  # another campaign's step
@@ -154,13 +167,21 @@ def steps_of(run: RunData, drawn: set[str], words: Words, skipped: list[dict[str
         figures = [name for name in entry.get("figures", []) if name in drawn]
         if (entry.get("needs_figure") and not figures) or (entry.get("needs_number") and not sentences):
             continue
-        if not any(isinstance(piece, dict) for pieces in sentences for piece in pieces):
-            reasons = [case["reason"] for case in skipped if case["step"] == entry["step"]]
+        reasons = [case["reason"] for case in skipped if case["step"] == entry["step"]]
+        left_out = bool(reasons) and entry["step"] not in run_of
+        if left_out or not any(isinstance(piece, dict) for pieces in sentences for piece in pieces):
             absent = [f"Not in this run: {reason}." for reason in dict.fromkeys(reasons)]
             sentences = [[text] for text in absent or entry.get("otherwise", ["Not in this run."])]
+            sentences += elsewhere(entry, published) if left_out and published else []
         question = "".join(str(piece) for piece in sentence(entry["question"], run, words) or [])
         steps.append(Step(entry["step"], entry["title"], question, sentences, figures))
     return steps
+
+
+def elsewhere(entry: dict[str, Any], published: RunData) -> list[Sentence]:
+    """What the published run found in a step that this run left out; its numbers are marked as from there."""
+    found = said(entry.get("published", []), published, words_of(published))
+    return [[{**p, "elsewhere": published.name} if isinstance(p, dict) else p for p in pieces] for pieces in found]
 
 
 def predictions_of(run: RunData, words: Words, most: int = 6) -> list[dict[str, Any]]:

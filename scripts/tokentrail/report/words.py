@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
@@ -24,8 +25,22 @@ def plain(value: float, digits: int = 6) -> str:
 
 
 def exactly(entry: dict[str, Any]) -> str:
-    """A value to ten digits with its unit, of a number or a constant."""
-    return f"{plain(entry['value'], 10)} {entry['unit']}" if entry["value"] is not None else "no value"
+    """A value to ten digits with its unit, of a number or a constant; a fraction in percent."""
+    if entry["value"] is None:
+        return "no value"
+    return f"{plain(entry['value'] * (100 if entry['unit'] == 'fraction' else 1), 10)} {unit_of(entry)}"
+
+
+def plain_label(label: str) -> str:
+    """A number's label as a row of a table has it: without its view, a request by what was asked."""
+    text = re.sub(r", steady$", "", label)
+    return re.sub(r"\blong-warm-(\d+) request", r"long request, warm server, at most \1 tokens", text)
+
+
+def step_name(step: str) -> str:
+    """`step 4`; what stands beside the lesson's steps by what it is."""
+    names = {"check-3": "step 3b", "deeper": "arithmetic", "ceiling": "memory's ceiling"}
+    return names.get(step) or (f"step {step}" if step[:1].isdigit() else step)
 
 
 def reach(number: dict[str, Any], with_unit: bool = True) -> str:
