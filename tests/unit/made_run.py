@@ -200,9 +200,12 @@ def answer(prompt_n: int, tokens: int, prompt_ms: float, step_ms: float) -> list
     return [{"t_ns": 1_000_000 + int(ms * 1e6), "data": base64.b64encode(data).decode()} for ms, data in pieces]
 
 
-def ceiling(run_dir: Path) -> dict[str, Any]:
-    case = _case("read-ceiling", "read-ceiling", None, {"bytes": 1 << 30, "repetitions": 3}, "gpu", 2)
-    output = "".join(json.dumps({"bytes": 1 << 30, "ns": ns}) + "\n" for ns in (2_000_000, 1_150_000, 1_160_000))
+def ceiling(run_dir: Path, device: str = "gpu", slower: int = 1) -> dict[str, Any]:
+    case = _case("read-ceiling", "read-ceiling", None, {"bytes": 1 << 30, "repetitions": 3}, device, 2)
+    if device != "gpu":
+        case["id"] += f"-{device}"
+    times = [ns * slower for ns in (2_000_000, 1_150_000, 1_160_000)]
+    output = "".join(json.dumps({"bytes": 1 << 30, "ns": ns}) + "\n" for ns in times)
     return _write(run_dir, case, None, [output, output])
 
 

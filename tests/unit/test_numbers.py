@@ -85,6 +85,17 @@ def test_a_cpu_is_not_held_against_the_gpus_ceiling(made):
     assert "read-ceiling-cpu" in absent["decode-bandwidth-share-0.6b-cpu-of-ceiling"]
 
 
+def test_each_device_has_its_own_ceiling(tmp_path):
+    """With the CPU's memory read too, the step without the GPU is held against that."""
+    both = made_run.derived(tmp_path, more=lambda run_dir: [made_run.ceiling(run_dir, "cpu", slower=20)])
+    own = value(both, "read-ceiling-cpu-steady")
+
+    assert own == pytest.approx(value(both, "read-ceiling-steady") / 20)
+    assert value(both, "decode-bandwidth-share-0.6b-cpu-of-ceiling-steady") == pytest.approx(
+        value(both, "decode-bandwidth-0.6b-cpu-complete-steady") / own
+    )
+
+
 def test_batching_leaves_the_cold_row_out(made):
     """One user's steady rate comes from the repeated row: 128 tokens in 0.2 s, not in 0.25 s."""
     assert value(made, "batched-rate-1") == pytest.approx(128 / 0.25)
