@@ -14,7 +14,7 @@ from tokentrail import jsonio
 from tokentrail.figures import NotDrawn, runs_comparison
 from tokentrail.figures.data import Number, RunData
 from tokentrail.figures.save import save, save_absent
-from tokentrail.report import markdown, story, svg
+from tokentrail.report import markdown, story, svg, upgrades
 from tokentrail.report.html import environment
 from tokentrail.report.page import MARKS, script_hash
 
@@ -31,7 +31,9 @@ class Line:
 
 def write_index(run_dirs: Sequence[Path], out: Path) -> None:
     """Write out/index.html, out/index.md and out/figures/runs-comparison.*."""
-    runs = {run.name: (run, patterns_of(folder, run)) for folder in run_dirs for run in [read(folder)]}
+    folders = {folder: read(folder) for folder in run_dirs}
+    runs = {run.name: (run, patterns_of(folder, run)) for folder, run in folders.items()}
+    changed = upgrades.upgrades(folders)
     columns = story.load_story()["comparison"]
     lines = [line(run, columns, found) for _, (run, found) in sorted(runs.items())]
     # {id: statement}; a run without a ledger has none of them
@@ -41,7 +43,7 @@ def write_index(run_dirs: Sequence[Path], out: Path) -> None:
     script = (story.TEMPLATES / "index.js").read_text(encoding="utf-8")
     page = environment().get_template("index.html.j2")
     html = page.render(
-        lines=lines, columns=columns, patterns=patterns, marks=MARKS, figure=figure,
+        lines=lines, columns=columns, patterns=patterns, marks=MARKS, figure=figure, upgrades=changed,
         script=Markup(script), script_hash=script_hash(script),
         palette=Markup(svg.css_variables()), css=Markup((story.TEMPLATES / "page.css").read_text(encoding="utf-8")),
     )  # fmt: skip
@@ -52,7 +54,8 @@ def write_index(run_dirs: Sequence[Path], out: Path) -> None:
     helpers: dict[str, Any] = {"text": markdown.text, "number": markdown.number}
     jsonio.write_text(
         out / "index.md",
-        template.render(lines=lines, columns=columns, patterns=patterns, drawn=drawn, **helpers) + "\n",
+        template.render(lines=lines, columns=columns, patterns=patterns, drawn=drawn, upgrades=changed, **helpers)
+        + "\n",
     )
 
 
