@@ -56,6 +56,7 @@ rule check_claims:
         python3 scripts/check_claims.py \
             --run-dir "$(dirname {input.numbers:q})" \
             --published "$(dirname {input.published:q})" \
+            --quiet \
             --log {log:q}
         """
 

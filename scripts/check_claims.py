@@ -28,7 +28,7 @@ def main() -> None:
         jsonio.write_text(given.run_dir / "claims.json", jsonio.dumps(ledger))
         show(ledger, given.quiet)
         if ledger["summary"]["holds"] < ledger["summary"]["claims"]:
-            raise Problem("not every claim holds against its evidence; see the table")
+            raise Problem(f"not every claim holds against its evidence; see {given.run_dir / 'claims.json'}")
 
 
 def show(ledger: dict, quiet: bool) -> None:
@@ -48,9 +48,10 @@ def show(ledger: dict, quiet: bool) -> None:
         console.print(table)
         for pattern in ledger["patterns"]:
             console.print(f"{pattern['statement']}: {pattern['verdict']}", highlight=False)
+    run = "/".join(ledger["run"][part] for part in ("machine", "engine", "campaign"))
     console.print(
-        f"{total['holds']} of {total['claims']} claims hold, {total['differs']} differ, "
-        f"{total['no_evidence']} without evidence", highlight=False,
+        f"{run}: {total['holds']} of {total['claims']} claims hold, {total['differs']} differ, "
+        f"{total['no_evidence']} without evidence", highlight=False, soft_wrap=True,
     )  # fmt: skip
 
 
