@@ -98,4 +98,5 @@ def test_on_the_page(before: Path, tmp_path: Path) -> None:
         if f"b2-cuda-00000000/lesson-stand-in#{DECODE}" in line and "÷" not in line and "faster" in line
     )
     assert "2.0" in row
+    assert "made · lesson-stand-in · b2-cuda-00000000" in text
     assert "What an upgrade changed" not in (tmp_path / "one" / "index.html").read_text()

@@ -36,6 +36,10 @@ def write_index(run_dirs: Sequence[Path], out: Path) -> None:
     changed = upgrades.upgrades(folders)
     columns = story.load_story()["comparison"]
     lines = [line(run, columns, found) for _, (run, found) in sorted(runs.items())]
+    names = [f"{item.facts['machine']} · {item.facts['campaign']}" for item in lines]
+    for item, name in zip(lines, names, strict=True):
+        # two builds of one machine and campaign are told apart
+        item.facts["name"] = name if names.count(name) == 1 else f"{name} · {item.facts['engine']}"
     # {id: statement}; a run without a ledger has none of them
     patterns = {key: found["statement"] for item in lines for key, found in item.patterns.items()}
     drawn = draw(lines, out / "figures")

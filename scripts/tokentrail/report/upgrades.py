@@ -46,6 +46,12 @@ class Upgrade:
         """How many numbers changed by more than their intervals."""
         return sum(change.verdict in ("faster", "slower") for change in self.changes)
 
+    @property
+    def remarked(self) -> list[str]:
+        """How many cases of each build carry remarks on how they were measured; empty where none does."""
+        told = [(run, sum(bool(case["remarks"]) for case in run.doc["cases"])) for run in (self.before, self.after)]
+        return [f"{count} of {len(run.doc['cases'])} by {run.doc['run']['engine']}" for run, count in told if count]
+
 
 def upgrades(runs: Mapping[Path, RunData]) -> list[Upgrade]:
     """The last upgrade of each machine and campaign that two builds measured; `runs`: folder -> its numbers."""
