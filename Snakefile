@@ -34,6 +34,7 @@ rule all:
         # named here too: Snakemake makes a missing file within the chain only for a job that runs anyhow
         measurements_to_make(),
         products(SESSION.run),
+        pages_to_make(),
         "reports/index.html",
         "results/measurements.csv",
         f"logs/{SESSION.run}/check_coverage.done",

@@ -107,6 +107,11 @@ def of_compared_runs(pattern):
     return expand(pattern, run=SESSION.compared)
 
 
+def pages_to_make():
+    """Pages that the page over all runs links to and that are not there: those of a run that was imported, say."""
+    return [page for page in of_compared_runs("reports/{run}/index.html") if not Path(page).exists()]
+
+
 def tell_end(trouble):
     """Print the headline table and, after trouble, the one line that each failed job left."""
     notes = [path.read_text().strip() for path in sorted(Path("logs").rglob("*.problem"))] if trouble else []

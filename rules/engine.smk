@@ -5,7 +5,8 @@ REQUIRED INPUTS:
     config/config.yaml, section engine                      provider pypi, git or path
 OUTPUTS:
     {resources}/engines/{engine}/manifest.json              bin/ with the three tools lies beside it
-    {resources}/tokenizer/tokenizer.json                    Qwen's vocabulary and chat template lie beside it
+    {resources}/tokenizer/tokenizer.json                    Qwen's vocabulary and chat template lie beside it; else why
+                                                            not, and only what needs them fails
 
 An engine's name holds 8 digits of what determines it, so a complete one is never built again, and an upgrade is a new
 folder beside the old one.
@@ -46,5 +47,6 @@ rule get_tokenizer:
         r"""
         python3 scripts/get_tokenizer.py \
             --settings {params.settings:q} \
+            --outcome {output:q} \
             --log {log:q}
         """

@@ -49,6 +49,7 @@ rule render_index:
     input:
         numbers=of_compared_runs("results/{run}/numbers.json"),
         claims=of_compared_runs("results/{run}/claims.json"),
+        plans=of_compared_runs("results/{run}/plan.json"),
         templates=templates(),
         code=code("render_index.py"),
     output:

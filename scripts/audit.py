@@ -45,9 +45,12 @@ def one(given: argparse.Namespace) -> bool:
     hits = audit.find(given.number, documents, claims["claims"])
     if not hits:
         raise Problem(_not_found(given, claims, documents))
+    elsewhere: list[str] = []
     if hits[0]["as"] == "id" and not given.run and len(hits) > 1:
+        every = [hit["run"] for hit in hits]
         published = [hit for hit in hits if hit["run"] == claims["published_run"]]
         hits = published or hits[:1]
+        elsewhere = [run for run in every if run != hits[0]["run"]]
     faults = [fault for run in dict.fromkeys(h["run"] for h in hits) for fault in _faults(given.results, run)]
     trails = [trail.of(given.results / hit["run"], hit["id"]) for hit in hits]
     broken = [f for f in faults if any(t["number"]["id"] in f["numbers"] for t in trails)]
@@ -58,6 +61,8 @@ def one(given: argparse.Namespace) -> bool:
     for hit, found in zip(hits, trails, strict=True):
         console.print(show.tree(found))
         console.print(f"found as: {hit['as']}\n", style="dim", highlight=False)
+    for run in elsewhere:
+        console.print(f"also in {run} (--run {run})", style="dim", highlight=False, soft_wrap=True)
     _print_faults(console, broken)
     return not broken
 

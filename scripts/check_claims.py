@@ -28,7 +28,9 @@ def main() -> None:
         jsonio.write_text(given.run_dir / "claims.json", jsonio.dumps(ledger))
         show(ledger, given.table)
         if ledger["summary"]["holds"] < ledger["summary"]["claims"]:
-            raise Problem("not every claim holds against its evidence; see the table")
+            raise Problem(
+                f"not every claim holds against its evidence; see {given.table or given.run_dir / 'claims.json'}"
+            )
 
 
 def show(ledger: dict, place: Path | None = None) -> None:

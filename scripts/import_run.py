@@ -25,7 +25,8 @@ def main() -> None:
     run = {key: getattr(given, key) for key in ("machine", "engine", "campaign")}
     with reported(None, "import_run"):
         target = import_run(run, given.files, given.results, given.host, given.commands, given.title, given.repetitions)
-        print(f"{target}: run scripts/make_records.py and scripts/derive_numbers.py on it next")
+        page = "/".join(("reports", *run.values(), "index.html"))
+        print(f"{target}: its records, numbers and page are made by: snakemake --cores 1 {page}")
 
 
 if __name__ == "__main__":

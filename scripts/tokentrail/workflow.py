@@ -196,10 +196,13 @@ def _forget_failure(run: str, case: dict[str, Any]) -> None:
 
 
 def _forget_stale_model(model: dict[str, Any] | None) -> None:
-    """Drop the note on a model that failed, or whose source is another by now, so that it is fetched (again)."""
+    """Drop the note on a model or tokenizer that failed, or whose source is another by now: it is fetched (again)."""
     if model is None:
         return
     outcome = Path(resources()) / "models" / model["weights"] / f"{model['id']}.outcome.json"
+    tokenizer = Path(resources()) / "tokenizer" / "tokenizer.json"
+    if model["weights"] == "stand-in" and tokenizer.exists() and "problem" in jsonio.read_json(tokenizer):
+        tokenizer.unlink()
     if outcome.exists():
         found = jsonio.read_json(outcome)
         if found.get("identity") != model["identity"] or not outcome.with_name(f"{model['id']}.gguf").exists():

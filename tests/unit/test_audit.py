@@ -331,6 +331,9 @@ def lint(tmp_path, name, text, documents):
     return [fault["what"] for fault in audit.check_texts(tmp_path, [path], documents, CLAIMS)]
 
 
+SIBLING = f"reports/{NAME.rpartition('/')[0]}/paste/index.html"  # a page of the same machine and engine
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -338,6 +341,7 @@ def lint(tmp_path, name, text, documents):
         (f"reports/{NAME}/report.md", "Decode: <!--n:decode-rate-8b-gpu-->164.0 tokens/s<!--/n-->."),
         (f"reports/{NAME}/index.html", '<p><button data-number="decode-rate-8b-gpu">164.0 tokens/s</button></p>'),
         ("reports/index.html", f'<a href="{NAME}/index.html#n-decode-rate-8b-gpu">164.0 tokens/s</a>'),
+        (SIBLING, '<a href="../lesson/index.html#n-decode-rate-8b-gpu">164.0 tokens/s</a>'),
         ("README.md", "```\n| tg128 | 163.99 ± 0.36 t/s |\n```\nand `640 t/s` in a command."),
         ("docs/a.md", "<!-- stated: the card's data sheet -->1,008 GB/s<!-- /stated --> by the data sheet"),
         ("docs/a.md", "2,491 tokens, 36 tokens, 4 minutes, 60 MiB, version 9.27.1"),
@@ -401,8 +405,11 @@ def test_command_line_says_yes_and_no(results):
     assert json.loads(one.stdout)["faults"]
 
 
-def test_only_project_texts_are_read(tmp_path):
-    """Raw files, fixtures and templates are not the project's own words."""
+@pytest.mark.parametrize("git", [True, False], ids=["git", "no git"])
+def test_only_project_texts_are_read(tmp_path, monkeypatch, git):
+    """Raw files, fixtures and templates are not the project's own words; nor need git be installed to know."""
+    if not git:
+        monkeypatch.setenv("PATH", str(tmp_path))
     for name in ("README.md", "results/m/e/c/raw/x/k/a.md", "tests/fixtures/a.md", "reports/templates/a.html"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -37,6 +37,12 @@ def test_digits_follow_the_interval(value, half, unit, text):
     assert shown(value, around(value, half), unit) == text
 
 
+def test_first_digit_stays():
+    """A rate that is hardly known is no rate of nil; a gap that may be nil is."""
+    assert shown(7.78, Interval(0.0002, 212187.0, 0.95, "t"), "tokens/s") == "8 tokens/s"
+    assert shown(0.04, Interval(-0.4, 0.6, 0.95, "t"), "ms") == "0.0 ms"
+
+
 @given(value=st.floats(1e-4, 1e9), share=st.floats(1e-4, 0.9))
 def test_no_digit_beyond_the_interval(value, share):
     """The last digit shown stands for at least a tenth of the half-width's first digit."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 from clones import Clone, write_campaign
 
@@ -71,3 +73,25 @@ def test_model_not_to_be_had(clone: Clone, monkeypatch) -> None:
     assert done.returncode == 1
     assert "its model could not be had" in done.stderr
     assert json.loads((clone.run_dir("mixed") / "records" / "good.json").read_text())["valid"]
+
+
+def test_tokenizer_not_to_be_had(clone: Clone, tmp_path, monkeypatch) -> None:
+    """Without Qwen's vocabulary only the cases of stand-ins fail, with the reason; once it is to be had, they run."""
+    shared = Path(clone.resources)
+    own = tmp_path / "resources"
+    for name in ("engines", "tools", "models/wheel"):
+        shutil.copytree(shared / name, own / name, symlinks=True)
+    clone.resources = str(own)
+    for setting in ("PIP_INDEX_URL", "UV_DEFAULT_INDEX"):
+        monkeypatch.setenv(setting, "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    write_campaign(clone, "mixed", [GOOD, {**BAD, "model": "qwen3-0.6b-q8_0", "arguments": GOOD["arguments"]}])
+
+    done = clone.snakemake(campaign="mixed", check=False)
+
+    assert done.returncode == 1
+    assert "stand-in weights carry Qwen's vocabulary" in done.stderr
+    assert json.loads((clone.run_dir("mixed") / "records" / "good.json").read_text())["valid"]
+    assert (clone.report_dir("mixed") / "index.html").is_file()
+    planned = clone.planned(campaign="mixed")
+    assert planned["get_tokenizer"] == planned["get_model"] == planned["measure_llama_bench"] == 1

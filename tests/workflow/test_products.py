@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import re
+import subprocess
+import zipfile
 from pathlib import Path
 
-from clones import RESOURCES, Clone
+from clones import RESOURCES, ROOT, Clone
 
 MEASURING = {"measure_llama_bench", "measure_batched_bench", "measure_requests", "measure_read_ceiling"}
 
@@ -76,3 +79,36 @@ def test_started_elsewhere(clone: Clone, tmp_path: Path) -> None:
     told = clone.snakemake("-n", "--snakefile", snakefile, "--directory", str(tmp_path), cwd=tmp_path, check=False)
     assert told.returncode == 1
     assert f"not present or accessible (full checked path: {tmp_path}/config/config.yaml)" in told.stdout + told.stderr
+
+
+def test_snakemake_report(clone: Clone, tmp_path: Path) -> None:
+    """Snakemake's own report holds the page with its caption, in a file or an archive, and loads nothing."""
+    command = [word for word in clone.command("--report", str(tmp_path / "out.html")) if word not in ("--cores", "1")]
+    told = subprocess.run(command, cwd=clone.path, env=clone.environment(), capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    text = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "Each number opens its trail" in " ".join(text.split())
+    assert '"Page"' in text
+    assert not re.findall(r"<(?:script|link|img)\b[^>]*(?:src|href)=[\"']?https?:", text)
+
+    clone.snakemake("--report", str(tmp_path / "out.zip"))
+    with zipfile.ZipFile(tmp_path / "out.zip") as archive:
+        pages = [name for name in archive.namelist() if name.endswith("/index.html")]
+        assert [archive.read(page) for page in pages] == [(clone.report_dir() / "index.html").read_bytes()]
+
+
+def test_imported_run_gets_its_page(clone: Clone) -> None:
+    """A pasted table becomes a run by one command, and a page by the next snakemake; nothing is measured."""
+    table = ROOT / "tests" / "fixtures" / "cases" / "a18-bench-markdown" / "new.md"
+    done = clone.script(
+        "scripts/import_run.py", "--machine", "pasted", "--engine", "b1-cuda", "--campaign", "paste", str(table)
+    )
+    assert done.returncode == 0, done.stderr
+    page = "reports/pasted/b1-cuda/paste/index.html"
+
+    assert not MEASURING & clone.planned(page).keys()
+    clone.snakemake()
+
+    assert (clone.path / page).is_file()
+    assert "pasted/b1-cuda/paste/index.html" in (clone.path / "reports" / "index.html").read_text()
+    assert clone.planned() == {}

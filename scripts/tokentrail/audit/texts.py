@@ -9,7 +9,9 @@ place on its run's page, `<a href="…RUN/index.html#n-ID">`. Whatever looks mea
 from __future__ import annotations
 
 import html
+import posixpath
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -85,8 +87,8 @@ def own_run(name: str) -> str | None:
 def project_texts(root: Path) -> list[Path]:
     """The Markdown and HTML files that git tracks or would track, but for tests' fixtures, raw files and templates."""
     command = ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard", "-z", "--", "*.md", "*.html"]
-    answer = subprocess.run(command, capture_output=True, check=False)
-    if answer.returncode == 0:
+    answer = subprocess.run(command, capture_output=True, check=False) if shutil.which("git") else None
+    if answer and answer.returncode == 0:
         names = [n for n in answer.stdout.decode().split("\0") if n]
     else:
         names = [p.relative_to(root).as_posix() for k in ("*.md", "*.html") for p in root.rglob(k)]
@@ -104,8 +106,16 @@ def _marked(path: Path, text: str) -> Iterator[tuple[int, str, str]]:
             yield match.start(), html.unescape(match[2]), _plain(match[3])
         for match in _LINK.finditer(text):
             if match[3].strip()[:1].isdigit():  # a link in words leads to a number without stating it
-                run = "/".join([part for part in match[1].split("/") if part not in ("", ".", "..")][-3:])
+                run = _linked_run(path, match[1])
                 yield match.start(), html.unescape(f"{run}#{match[2]}" if run else match[2]), _plain(match[3])
+
+
+def _linked_run(path: Path, link: str) -> str:
+    """The run in whose folder a link ends, as seen from its page: "../lesson/" is of the page's own engine."""
+    if not link:
+        return ""
+    folder = link if "://" in link else posixpath.normpath(f"{path.parent.as_posix()}/{link}")
+    return "/".join([part for part in folder.split("/") if part][-3:])
 
 
 def _unmarked(path: Path, text: str) -> Iterator[tuple[int, str]]:

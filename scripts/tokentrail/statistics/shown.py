@@ -41,6 +41,8 @@ def number(value: float, interval: Interval | None, exact: bool = False) -> str:
     if exact:
         return _exact(value)
     step = place(value, interval)
+    if interval and interval.low * interval.high > 0:
+        step = min(step, _power(abs(value)))  # 8 within 0.1 to 600 is no 0
     rounded = Decimal(repr(float(value))).quantize(Decimal(1).scaleb(step), rounding=ROUND_HALF_EVEN)
     return _commas(rounded, max(0, -step))
 
