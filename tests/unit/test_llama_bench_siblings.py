@@ -25,7 +25,7 @@ def row(**changes) -> str:
 
 def read(text, planned=None, **options):
     found = llama_bench.parse(text, 0, "", planned, allow_tables=True, **options)
-    jsonio.dumps(found)  # no NaN, no infinity
+    jsonio.dumps(found).encode()  # no NaN, no infinity, no half characters
     return found
 
 
@@ -76,7 +76,15 @@ def test_outputs_that_are_not_the_planned_one(text, code):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"n_prompt": True}, {"n_prompt": -5}, {"n_prompt": "512"}, {"n_depth": "4096"}, {"n_gen": 0.5}],
+    [
+        {"n_prompt": True},
+        {"n_prompt": -5},
+        {"n_prompt": "512"},
+        {"n_depth": "4096"},
+        {"n_gen": 0.5},
+        {"n_gen": []},
+        {"n_prompt": 10**30},
+    ],
 )
 def test_counts_that_are_none_are_refused(changes):
     """A count of the wrong kind is named with its value, not taken for another test."""
@@ -93,6 +101,21 @@ def test_infinite_numbers_are_unknown():
 
     assert not found["reasons"]
     assert found["tests"][0]["reported"]["avg_ts"] is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"samples_ts": ["fast"] * 5}, {"avg_ts": 10**400}, {"flash_attn": [1]}, {"model_type": "\ud83d half"},
+        {"avg_ts": "fast", "stddev_ts": {}}, {"build_number": [], "gpu_info": {}, "backends": 5},
+    ],
+)  # fmt: skip
+def test_fields_of_odd_kinds_cost_no_sample(changes):
+    """What is not needed for a rate may be anything: the samples are read, and the result can be written."""
+    found = read(row(**changes))
+
+    assert not found["reasons"]
+    assert len(found["tests"][0]["samples"]) == 5
 
 
 def test_wrapped_clock_is_no_sample():
