@@ -48,6 +48,7 @@ def test_same_rows_in_other_wrappings(text):
     [
         (row(pp=True), "impossible-count"),
         (row(pl=1.0), "impossible-count"),
+        (row(pp=10**40), "impossible-count"),
         (row(tg="128"), "impossible-count"),
         (row(pp=0, tg=0, n_kv=0), "impossible-row"),
         (row(n_kv=7), "impossible-row"),

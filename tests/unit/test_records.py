@@ -51,6 +51,14 @@ def test_repeated_batch_size_drops_the_cold_row(run_dir):
     assert alone["decode"]["steady"]["median"] == pytest.approx(640)
 
 
+def test_unknown_first_sample_is_not_published():
+    """What is published is the first; where that one is unknown, no other stands for it."""
+    found = views.first(None, [(0, False, 5.0), (0, False, 5.1)])
+
+    assert found["as_published"] is None
+    assert found["steady"]["n"] == 2
+
+
 def test_requests_keep_both_clocks(run_dir):
     """The client's time to first token and the server's time for the prompt, side by side."""
     record = made_run.record(run_dir, "request-short")

@@ -77,7 +77,7 @@ def batches(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         for name in ("prefill", "decode"):
             key = f"{name}_tokens_per_s"
             samples = [(r["process"], r["cold"], r[key]) for r in group if r[key] is not None]
-            batch[name] = views.first(samples[0][2] if samples else None, samples)
+            batch[name] = views.first(group[0][key], samples)
         found.append(batch)
     return found
 
