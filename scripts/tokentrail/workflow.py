@@ -196,7 +196,7 @@ def _forget_stale_model(model: dict[str, Any] | None) -> None:
 def _status(path: Path) -> str:
     # Canonical JSON sorts its keys and indents by one blank, so that the line is found
     # without parsing 1,000 files.
-    text = path.read_text(encoding="utf-8")
+    text = jsonio.read_text(path)
     for line in reversed(text.splitlines()):
         if line.startswith(' "status": '):
             return json.loads(line.removeprefix(' "status": ').rstrip(","))
