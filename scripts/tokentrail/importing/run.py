@@ -45,6 +45,10 @@ def import_run(
         "note": "measured elsewhere; the raw files are what the source prints",
     }  # fmt: skip
     extras = [extra for extra in (host_file, commands_file) if extra]
+    names = [extra.name for extra in extras]
+    for file in [*files, *extras]:
+        if file.name == "measurement.json" or names.count(file.name) > 1:
+            raise Problem(f"{file}: a run keeps another file under this name; rename it")
     if extras:
         plan["sources"] = [{"file": f"raw/{e.name}", "sha256": jsonio.sha256_file(e)} for e in extras]
     jsonio.validate(plan, "plan", "plan of the import")
@@ -109,7 +113,8 @@ def _cases(campaign: str, parts: Sequence[Part], models: Sequence[Mapping[str, A
                 "id": re.sub(r"[^a-z0-9._-]+", "-", identifier.lower()),
                 "step": like.get("step") or _STEPS[role],
                 "title": like.get("title") or f"{part.tool} on the {part.device}, {model['name'] if model else label}",
-                "tool": part.tool, "role": role, "arguments": part.arguments, "key": KEY, "device": part.device,
+                "tool": part.tool, "role": role, "arguments": part.arguments, "key": KEY,
+                "device": "gpu" if part.device == "hybrid" else part.device,
                 "processes": 1, "timeout_s": None,
                 "threads": {"value": part.threads, "reason": "as printed" if part.threads else "not printed"},
                 "model": model and {"id": model["model"], "label": model["label"], "name": model["name"],

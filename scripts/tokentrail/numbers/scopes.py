@@ -5,6 +5,7 @@ Roles are explicit fields of a case; no case id is ever parsed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,11 @@ FITTED = (*PRIMARY, "sweep-depth")  # no flag is varied in these: a straight lin
 # what a test was varied in, and how that is written in an id
 _VARIED = (
     ("n_depth", "d"), ("n_prompt", "p"), ("n_gen", "n"), ("n_batch", "b"), ("n_ubatch", "ub"), ("flash_attn", "fa"),
-    ("type_k", "k"), ("type_v", "v"), ("n_gpu_layers", "ngl"), ("n_threads", "t"),
+    ("type_k", "k"), ("type_v", "v"), ("n_gpu_layers", "ngl"), ("n_threads", "t"), ("split_mode", "sm"),
+    ("main_gpu", "mg"), ("devices", "dev"), ("tensor_split", "ts"), ("no_kv_offload", "nkvo"),
+    ("no_op_offload", "nopo"), ("n_cpu_moe", "ncmoe"), ("tensor_buft_overrides", "ot"), ("use_mmap", "mmap"),
+    ("use_direct_io", "dio"), ("load_mode", "lm"), ("poll", "poll"), ("cpu_mask", "mask"), ("cpu_strict", "strict"),
+    ("embeddings", "embd"), ("no_host", "noh"),
 )  # fmt: skip
 _IN_WORDS = {"d": "depth {}", "p": "prompt {}", "n": "answer {}", "ub": "ubatch {}", "fa": "flash attention {}"}
 _SWEPT = {"sweep-depth": "n_depth", "sweep-ubatch": "n_ubatch", "sweep-flash": "flash_attn"}
@@ -86,9 +91,11 @@ def _held_against(names: Mapping[str | None, str], contexts: Iterable[Context]) 
     ]
 
 
-def _own(taken: dict[Any, str], key: Any, case: str) -> str:
-    """What a case adds to an id that another case already has: its own name; nothing where the id is free."""
-    return "" if taken.setdefault(key, case) == case else f"-{case}"
+def _own(taken: dict[Any, Any], key: Any, case: str) -> str:
+    """What a case adds to an id that is taken: its own name, and a count where it has itself used it before."""
+    named = "" if taken.setdefault(key, case) == case else f"-{case}"
+    taken[key, case] = n = taken.get((key, case), 0) + 1
+    return named + (f"-{n}" if n > 1 else "")
 
 
 def _tests(records: Iterable[Evidence]) -> Iterator[Context]:
@@ -117,7 +124,7 @@ def _varied(test: dict[str, Any], same: list[dict[str, Any]], swept: str | None,
     for key, letters in _VARIED:
         values = {str(_setting(t, key)) for t in same}
         if len(values) > 1 or (key == swept and not tagged):
-            parts.append((letters, str(_setting(test, key)).lower().replace("_", "-")))
+            parts.append((letters, re.sub(r"[^a-z0-9.-]+", "-", str(_setting(test, key)).lower())))
     return parts
 
 
