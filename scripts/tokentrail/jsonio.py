@@ -6,11 +6,14 @@ import difflib
 import functools
 import hashlib
 import json
+import math
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, TypeChecker, validators
 from jsonschema.exceptions import ValidationError
 
 from tokentrail.problems import Problem
@@ -84,10 +87,29 @@ def sha256_file(path: Path) -> str:
         raise Problem(f"{path} cannot be read ({error.strerror}); restore it") from None
 
 
+def _is_integer(_: TypeChecker, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(_: TypeChecker, value: Any) -> bool:
+    return _is_integer(_, value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:
+    if isinstance(value, str) and (value.endswith("\n") or not re.search(pattern, value)):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+# As the draft, but 3.0 is no integer (a tool's flag would get "3.0"), YAML's .inf and .nan are no numbers, and a `$`
+# does not let the newline of a YAML block pass.
+_KINDS = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": _is_integer, "number": _is_number})
+_Validator = validators.extend(Draft202012Validator, {"pattern": _pattern}, type_checker=_KINDS)
+
+
 @functools.cache
 def _validator(schema: str) -> Draft202012Validator:
     path = SCHEMAS / f"{schema}.schema.json"
-    return Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
+    return _Validator(json.loads(path.read_text(encoding="utf-8")))
 
 
 def errors(value: Any, schema: str) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from tokentrail import jsonio
 from tokentrail.problems import Problem
-from tokentrail.records import paired, views, whole_run
+from tokentrail.records import paired, tools, views, whole_run
 
 
 @pytest.fixture
@@ -135,6 +135,28 @@ def test_no_layers_offloaded_is_not_a_cpu_run(tmp_path):
 
     assert record["device"] == "hybrid"
     assert record["valid"] is False
+
+
+@pytest.mark.parametrize(
+    ("flags", "device"),
+    [
+        (["-ngl", "0", "--no-op-offload"], "cpu"),
+        (["-ngl", "0"], "hybrid"),
+        (["-dev", "none"], "cpu"),
+        (["-ngl", "99"], "gpu"),
+        ([], "gpu"),
+    ],
+)
+def test_device_of_a_tool_that_names_none(flags, device):
+    """batched-bench and the server say nothing of it: the command line does, and what the job added is only there."""
+    measurement = {
+        "case": {"arguments": {}},
+        "engine": {"backend": "cuda"},
+        "machine": {"gpus": [{"name": "Card"}]},
+        "processes": [{"argv": ["llama-batched-bench", "-m", "x.gguf", *flags]}],
+    }
+
+    assert tools._flagged_device(measurement) == device
 
 
 def test_another_model_is_noticed(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -102,11 +103,14 @@ def _ceiling(measurement: Mapping[str, Any], folder: Path) -> Found:
 
 def _flagged_device(measurement: Mapping[str, Any]) -> str:
     """Where a tool that names no device ran, from the engine, the machine and its flags."""
-    arguments = measurement["case"]["arguments"]
     backend = measurement["engine"]["backend"]
+    argv = next((process["argv"] for process in measurement["processes"]), [])
+    said = dict(itertools.pairwise([*argv, ""]))
     row = {
         "backends": "CPU" if backend == "cpu" else backend.upper(),
-        "n_gpu_layers": arguments.get("n_gpu_layers", -1),
+        "n_gpu_layers": said.get("-ngl", -1),
+        "no_op_offload": bool({"-nopo", "--no-op-offload"} & set(argv)),
+        "devices": said.get("-dev", said.get("--device")),
         "gpu_info": ", ".join(gpu["name"] for gpu in measurement["machine"]["gpus"]),
     }
     if backend not in ("cuda", "CUDA"):
