@@ -17,8 +17,8 @@ CONFIG = ROOT / "config"
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _Loader(LOADER):
-    """A key that stands twice is a fault: YAML would take the last and forget the other without a word."""
+class EachKeyOnce:
+    """For a loader: a key that stands twice is a fault. YAML would take the last and forget the other in silence."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """The mapping of a node, each key once."""
@@ -27,7 +27,11 @@ class _Loader(LOADER):
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} stands twice", key.start_mark)
             seen.add(key.value)
-        return super().construct_mapping(node, deep=deep)
+        return super().construct_mapping(node, deep=deep)  # type: ignore[misc]
+
+
+class _Loader(EachKeyOnce, LOADER):
+    """Reads the files of config/."""
 
 
 def read_yaml(path: Path, schema: str | None = None) -> Any:
@@ -85,7 +89,7 @@ def read_prompts(folder: Path = CONFIG) -> dict[str, dict[str, Any]]:
         path = folder / "prompts" / entry["file"]
         if not path.exists():
             raise Problem(f"config/prompts/prompts.yaml: {entry['file']} is missing in config/prompts/; restore it")
-        entry["text"] = path.read_text(encoding="utf-8").rstrip("\n")
+        entry["text"] = jsonio.read_text(path).rstrip("\n")
         entry["sha256"] = jsonio.sha256_text(entry["text"])
     return prompts
 

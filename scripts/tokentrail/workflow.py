@@ -163,6 +163,8 @@ def _claim_folder(run: str, planned: dict[str, Any]) -> None:
     path = folder / "plan.json"
     if path.exists():
         stored = jsonio.read_json(path)
+        if not isinstance(stored, dict):
+            raise Problem(f"{path} is no plan; restore it, or move {folder} away")
         if stored.get("origin") != "measured" or stored.get("run") != planned["run"]:
             raise Problem(f"{folder} holds another run ({stored.get('origin')}); move it or set machine in config.yaml")
     elif folder.is_dir() and any(folder.iterdir()):
@@ -189,7 +191,11 @@ def _forget_stale_model(model: dict[str, Any] | None) -> None:
     outcome = Path(resources()) / "models" / model["weights"] / f"{model['id']}.outcome.json"
     if outcome.exists():
         found = jsonio.read_json(outcome)
-        if found.get("identity") != model["identity"] or not outcome.with_name(f"{model['id']}.gguf").exists():
+        if (
+            not isinstance(found, dict)
+            or found.get("identity") != model["identity"]
+            or not outcome.with_name(f"{model['id']}.gguf").exists()
+        ):
             outcome.unlink()
 
 

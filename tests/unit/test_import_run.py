@@ -128,6 +128,7 @@ def test_taken_folder_is_refused(tmp_path):
 
 TABLE = "| model | size | params | backend | ngl | test | t/s |\n| - | - | - | - | - | - | - |\n"
 ROW = "| qwen3 8B Q4_K - Medium | 4.68 GiB | 8.19 B | CUDA | 99 | pp512 | 7340.20 ± 23.45 |\n"
+REQUEST = "requests:\n- {case: request-short, "
 PASTE = f"{TABLE}{ROW}{ROW.replace('pp512', 'tg128').replace('7340.20', '116.71')}\nbuild: 193ee38a1 (7653)\n"
 
 
@@ -176,6 +177,10 @@ def test_pastes_in_every_wrapping_end_in_a_raw_line(tmp_path, text):
         ("gpu.csv", "name, memory.used [MiB]\nX, 3 MiB\n", "needs the columns"),
         ("gpu.csv", "name, memory.used [MiB], memory.total [MiB]\nX, many, 3 MiB\n", "whole number of MiB"),
         ("table.sql", "CREATE TABLE test (a);\n", "SQL"),
+        ("requests.yaml", REQUEST + "prompt_n: 36, prompt_n: 37}\n", "'prompt_n' stands twice"),
+        ("requests.yaml", REQUEST + "prompt_n: 36, prompt_s: [1]}\n", "prompt_s is .* not a printed value"),
+        ("requests.yaml", REQUEST + "prompt_n: 36, prompt_tokens_per_s: 0}\n", "no time and no rate"),
+        ("requests.yaml", REQUEST + "prompt_n: 36}\n- {case: request-short, prompt_n: 3}\n", "stands twice"),
         ("sizes.md", TABLE + ROW + ROW.replace("4.68 GiB", "4.50 GiB").replace("pp512", "tg128"), "differ in size"),
         ("short.md", "| model | test | t/s |\n| - | - | - |\n| m | tg128 | 9.10 ± 0.1 |\n", "name no backend"),
         ("measurement.json", TABLE + ROW, "rename it"),
@@ -211,6 +216,18 @@ def test_rows_that_differ_in_one_setting_are_numbers_each(tmp_path, column, valu
 
     assert [found[f"decode-rate-{at}"]["value"] for at in ids] == [100.0, 120.0]
     assert all(found[f"decode-rate-{at}"]["valid"] for at in ids)
+
+
+@pytest.mark.parametrize("text", ["[1]", "bench-small-8b: [a, b]", 'bench-small-8b: "llama-bench \'x"'])
+def test_command_lines_that_are_none(tmp_path, text):
+    """Found out at the import, not when records are made of it."""
+    with pytest.raises(Problem, match="quotes closed"):
+        import_run(RUN, [put(tmp_path, "p.md", PASTE)], tmp_path / "r", None, put(tmp_path, "c.yaml", text))
+
+
+def test_no_repetition_is_none(tmp_path):
+    with pytest.raises(Problem, match="once at least"):
+        import_run(RUN, [put(tmp_path, "p.md", PASTE)], tmp_path / "r", repetitions=0)
 
 
 def test_long_and_nameless_models(tmp_path):

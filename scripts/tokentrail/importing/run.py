@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,7 +37,9 @@ def import_run(
     parts = [part for file in files for part in sources.read(file, bool(host.get("gpu")))]
     if not parts:
         raise Problem(f"no file was named; give at least one: {sources.EXPECTED}")
-    commands = config.read_yaml(commands_file) if commands_file else {}
+    commands = _commands(commands_file) if commands_file else {}
+    if repetitions is not None and repetitions < 1:
+        raise Problem(f"--repetitions {repetitions}: a test that was printed ran once at least")
     models = [facts.model(part, host, parts) for part in parts]
     cases = _cases(run["campaign"], parts, models)
     plan = {
@@ -70,6 +73,19 @@ def import_run(
         measurement = {**common, "case": case, "model": model, "transcription": transcription}
         jsonio.write_json(folder / "measurement.json", measurement, "measurement")
     return _settle(partial, target)
+
+
+def _commands(file: Path) -> dict[str, str]:
+    """Command lines by case or file name, each one that a shell can split."""
+    found = config.read_yaml(file) or {}
+    lines = list(found.values()) if isinstance(found, dict) else [None]
+    try:
+        good = all(isinstance(line, str) and shlex.split(line) for line in lines)
+    except ValueError:
+        good = False
+    if not good:
+        raise Problem(f"{file}: it needs a mapping, case or file name: command line with its quotes closed")
+    return found
 
 
 def _transcription(
