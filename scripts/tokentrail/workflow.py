@@ -135,7 +135,7 @@ def measurement_path(run: str, case: dict[str, Any]) -> str:
 
 def stored_measurements(run: str) -> list[str]:
     """Measurements that a stored run's plan names and that are there."""
-    planned = jsonio.read_json(RESULTS / run / "plan.json")
+    planned = jsonio.read_json(RESULTS / run / "plan.json", "plan")
     paths = [measurement_path(run, case) for case in planned["cases"]]
     return [path for path in paths if Path(path).exists()]
 
