@@ -7,6 +7,7 @@ import pytest
 from fixture_files import codes, messages
 
 from tokentrail import jsonio
+from tokentrail.records import paired
 from tokentrail.tools import server_stream
 
 MS = 1_000_000
@@ -131,6 +132,20 @@ def test_events_of_odd_kinds_are_no_tokens(odd):
 
     assert (request["content"], request["chunks"], request["predicted_n"]) == ("abcd", 4, 4)
     assert request["ttft_ms"] == 60.0
+
+
+def test_tokens_that_arrive_two_at_a_time():
+    """The rate from first to last looks right, and the gaps between tokens would be 0 and double."""
+    token = text(content="a")
+    pieces = [(20_000_000 + 10_000_000 * i, token * 2) for i in range(32)]
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    request = read([(10_000_000, head), *pieces, (330_000_000, finish(64, 310.0) + DONE)])
+
+    assert "arrived-together" in codes(request["remarks"])
+    assert request["decided_by"] == "server"
+    for quantity in paired.PERCENTILES:
+        assert paired.percentile(request, quantity)[0] is None
+        assert "several at a time" in paired.percentile(request, quantity)[1]
 
 
 def test_half_a_character_can_be_written():
