@@ -53,7 +53,7 @@ def parse(
         reasons = failed("llama-bench", exit_status, stderr, finished) + reasons
     else:
         reasons += check(tests, planned, found.cut, bool(reasons))
-        if line := decode_failure(stderr):
+        if line := decode_failure(stderr) or decode_failure("\n".join(found.noise)):
             reasons.append(reason("decode-failed", f"work was not done although it exited 0: {line}"))
     if tests and found.format in ("markdown", "csv") and not allow_tables:
         sentence = f"a {found.format} output has no samples, so nothing can be derived from it; run with -o jsonl"
