@@ -218,6 +218,16 @@ def test_rows_that_differ_in_one_setting_are_numbers_each(tmp_path, column, valu
     assert all(found[f"decode-rate-{at}"]["valid"] for at in ids)
 
 
+def test_some_layers_on_the_gpu_are_no_gpu_run(tmp_path):
+    """20 of 36 layers: no share of the GPU's bandwidth can be told from it."""
+    text = PASTE.replace("| 99 |", "| 20 |")
+    run_dir = import_run({**RUN, "engine": "b7653", "campaign": "p"}, [put(tmp_path, "p.md", text)], tmp_path / "r")
+    found = derived(run_dir)
+
+    assert found["decode-rate-8b-hybrid"]["value"] == 116.71
+    assert not [name for name in found if name.startswith("decode-bandwidth-share")]
+
+
 @pytest.mark.parametrize("text", ["[1]", "bench-small-8b: [a, b]", 'bench-small-8b: "llama-bench \'x"'])
 def test_command_lines_that_are_none(tmp_path, text):
     """Found out at the import, not when records are made of it."""

@@ -422,6 +422,9 @@ def test_unknown_build_is_a_remark():
         ({"backends": "CPU"}, "cpu"),
         ({"backends": "BLAS", "gpu_info": ""}, "cpu"),
         ({"devices": "none"}, "cpu"),
+        ({"devices": "CPU"}, "cpu"),
+        ({"devices": "CUDA0/CPU"}, "gpu"),
+        ({"backends": "cpu"}, "cpu"),
         ({"n_gpu_layers": 0}, "hybrid"),
         ({"n_gpu_layers": 0, "no_op_offload": 1}, "cpu"),
         ({"n_cpu_moe": 4}, "hybrid"),
@@ -440,7 +443,9 @@ def test_device_of_a_row(changes, expected):
 def test_some_layers_only_is_hybrid_where_the_model_is_known():
     """20 of 28 layers on the GPU is neither."""
     assert devices.device(row(n_gpu_layers=20), layers=28) == "hybrid"
-    assert devices.device(row(n_gpu_layers=99), layers=28) == "gpu"
+    assert devices.device(row(n_gpu_layers=28), layers=28) == "hybrid"
+    assert devices.device(row(n_gpu_layers=29), layers=28) == "gpu"
+    assert devices.device(row(n_gpu_layers=-1), layers=28) == "gpu"
 
 
 def test_ngl_0_is_not_a_cpu_run():

@@ -137,9 +137,18 @@ def test_no_layers_offloaded_is_not_a_cpu_run(tmp_path):
     assert record["valid"] is False
 
 
+def test_some_layers_offloaded_is_not_a_gpu_run(tmp_path):
+    """The model's own count of layers tells that the rest was computed on the CPU."""
+    record = made_run.record(made_run.make(tmp_path, row={"n_gpu_layers": 10}), "bench-small")
+
+    assert record["device"] == "hybrid"
+    assert "device-not-as-planned" in codes(record)
+
+
 @pytest.mark.parametrize(
     ("flags", "device"),
     [
+        (["-ngl", "28"], "hybrid"),
         (["-ngl", "0", "--no-op-offload"], "cpu"),
         (["-ngl", "0"], "hybrid"),
         (["-dev", "none"], "cpu"),
@@ -150,7 +159,7 @@ def test_no_layers_offloaded_is_not_a_cpu_run(tmp_path):
 def test_device_of_a_tool_that_names_none(flags, device):
     """batched-bench and the server say nothing of it: the command line does, and what the job added is only there."""
     measurement = {
-        "case": {"arguments": {}},
+        "model": {"layers": 28},
         "engine": {"backend": "cuda"},
         "machine": {"gpus": [{"name": "Card"}]},
         "processes": [{"argv": ["llama-batched-bench", "-m", "x.gguf", *flags]}],

@@ -31,7 +31,8 @@ def _bench(measurement: Mapping[str, Any], folder: Path) -> Found:
     planned = llama_bench_plan.planned_tests(measurement["case"]["arguments"])
     parsed = [llama_bench.parse(*outputs(p, folder), planned, process=p["index"]) for p in measurement["processes"]]
     joined = join_tests([p["tests"] for p in parsed])
-    labels = {test["settings"]["device"] for test in joined}
+    layers = (measurement["model"] or {}).get("layers")
+    labels = {devices.device(test["settings"], layers) for test in joined}
     return {
         "tests": joined,
         "device": labels.pop() if len(labels) == 1 else measurement["case"]["device"],
@@ -115,7 +116,7 @@ def _flagged_device(measurement: Mapping[str, Any]) -> str:
     }
     if backend not in ("cuda", "CUDA"):
         row.pop("gpu_info")  # only NVIDIA's are listed by the probe
-    return devices.device(row)
+    return devices.device(row, (measurement["model"] or {}).get("layers"))
 
 
 def _server(measurement: Mapping[str, Any], folder: Path) -> Found:

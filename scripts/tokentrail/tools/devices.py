@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # Backends that compute on the CPU: a build with only these has no other device.
-CPU_BACKENDS = {"CPU", "BLAS", "AMX", "ZenDNN", ""}
+CPU_BACKENDS = {"CPU", "BLAS", "AMX", "ZENDNN", "NONE", ""}
 # Vulkan and Direct3D drivers that compute on the CPU.
 _SOFTWARE = re.compile(r"llvmpipe|lavapipe|softpipe|swiftshader|microsoft basic render", re.I)
 RENAMED = {"MTL": "Metal"}
@@ -39,14 +39,16 @@ def device(row: dict, layers: int | None = None) -> str:
     tokens and more to the GPU: hybrid. Hybrid too: some layers only (when `layers` is known), experts or tensors
     placed on the CPU, the KV cache kept off the GPU.
     """
-    if set(backends(row)) <= CPU_BACKENDS or str(row.get("devices") or "").lower() == "none":
+    chosen = re.split(r"[/,]", str(row.get("devices") or "auto"))
+    if _only_cpu(backends(row)) or _only_cpu(chosen):
         return "cpu"
     if "gpu_info" in row and all(_SOFTWARE.search(name) for name in gpus(row)) and names_gpus(row):
         return "cpu"
     offloaded = _int(row.get("n_gpu_layers"))
     if offloaded == 0:
         return "cpu" if _on(row.get("no_op_offload")) else "hybrid"
-    partly = layers is not None and offloaded is not None and 0 < offloaded < layers
+    # the output matrix counts as one layer more
+    partly = layers is not None and offloaded is not None and 0 < offloaded <= layers
     experts = (_int(row.get("n_cpu_moe")) or 0) > 0
     overrides = "CPU" in str(row.get("tensor_buft_overrides") or "")
     return "hybrid" if partly or experts or overrides or _on(row.get("no_kv_offload")) else "gpu"
@@ -65,6 +67,10 @@ def several_gpus(row: dict) -> str | None:
     flags = ", ".join(f"{k} {row[k]}" for k in ("devices", "split_mode", "main_gpu", "tensor_split") if k in row)
     text = f"{len(names)} GPUs are listed, which does not prove that both or all were used ({flags})"
     return text + "; with split mode layer they work in turn, so a bandwidth ceiling is that of one"
+
+
+def _only_cpu(names: list[str]) -> bool:
+    return {name.strip().upper() for name in names} <= CPU_BACKENDS
 
 
 def _on(value: object) -> bool:
