@@ -183,6 +183,22 @@ def test_each_table_has_the_build_and_the_gpu_around_it():
     assert not found["reasons"]
 
 
+@pytest.mark.parametrize(
+    ("line", "gpu", "device"),
+    [
+        ("  Device 0: Radeon Card, gfx1100 (0x1100), VMM: no, Wave Size: 32", "Radeon Card", "gpu"),
+        ("ggml_vulkan: 0 = Card (RADV X) (radv) | uma: 0 | fp16: 1 | warp size: 64", "Card (RADV X)", "gpu"),
+        ("ggml_vulkan: 0 = llvmpipe (LLVM 19, 256 bits) (llvmpipe) | uma: 0", "llvmpipe (LLVM 19, 256 bits)", "cpu"),
+        ("ggml_metal_device_init: GPU name:   Apple Example", "Apple Example", "gpu"),
+    ],
+)
+def test_gpu_above_a_table_of_any_backend(line, gpu, device):
+    """Each backend announces its GPUs in its own words; one in software is none."""
+    (test,) = read(line + "\n\n" + HEAD + ROW.replace("CUDA", "Vulkan"))["tests"]
+
+    assert (test["settings"]["gpu_info"], test["settings"]["device"]) == (gpu, device)
+
+
 def test_one_build_line_below_two_tables_is_of_both():
     found = read(HEAD + ROW + "\n" + HEAD + ROW.replace("pp512", "tg128") + "\nbuild: aaa1111 (6001)\n")
 
