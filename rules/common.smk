@@ -78,7 +78,10 @@ def measurements_of_run(wildcards):
     """Raw of a run: of this session's run all that is planned, of a stored one what is there."""
     if wildcards.run == SESSION.run:
         return [tokentrail_workflow.measurement_path(SESSION.run, case) for case in SESSION.plan["cases"]]
-    return tokentrail_workflow.stored_measurements(wildcards.run)
+    try:
+        return tokentrail_workflow.stored_measurements(wildcards.run)
+    except problems.Problem as problem:
+        raise WorkflowError(str(problem)) from None
 
 
 def measurements_to_make():

@@ -6,6 +6,7 @@ import argparse
 import csv
 import difflib
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,13 @@ def main() -> None:
     if bool(given.number) == given.all:
         parser.error("give a number, or --all")
     with reported(None, "audit"):
-        holds = everything(given) if given.all else one(given)
+        try:
+            holds = everything(given) if given.all else one(given)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # the reader (head, less) has gone; what was not told does not hold
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            holds = False
     sys.exit(0 if holds else 1)
 
 
@@ -72,6 +79,8 @@ def everything(given: argparse.Namespace) -> bool:
     runs = stored_runs(given.results, given.run)
     checked = [audit.check_run(given.results / run, given.results) for run in runs]
     root = (given.texts or ROOT).resolve()
+    if not root.is_dir():
+        raise Problem(f"{root} is no folder; --texts names the one whose Markdown and HTML is read")
     claims = config.read_yaml(config.CONFIG / "claims.yaml", "claims")
     paths = {run: given.results / run / "numbers.json" for run in stored_runs(given.results, None)}
     documents = {run: document for run, path in paths.items() if (document := _readable(path))}
@@ -97,7 +106,7 @@ def everything(given: argparse.Namespace) -> bool:
 def stored_runs(results: Path, wanted: str | None) -> list[str]:
     """Runs below `results` that have any product; only the wanted one if it is named."""
     if not results.is_dir():
-        raise Problem(f"{results} does not exist; measure first, or name the folder with --results")
+        raise Problem(f"{results} is no folder; measure first, or name the folder with --results")
     products = ("numbers.json", "claims.json", "records.json", "measurements.csv")
     folders = [f for f in sorted(results.glob("*/*/*")) if any((f / product).exists() for product in products)]
     found = [folder.relative_to(results).as_posix() for folder in folders]  # the others are still being measured

@@ -45,15 +45,19 @@ def check(document: Mapping[str, Any], published: Mapping[str, Any], claims: Map
 
 def of_run(run_dir: Path, published_dir: Path | None = None, config_dir: Path = config.CONFIG) -> dict[str, Any]:
     """The ledger of a stored run. `published_dir` defaults to the published run beside it, else the committed one."""
+    document = jsonio.read_json(run_dir / "numbers.json", "numbers")
     claims = config.read_yaml(config_dir / "claims.yaml", "claims")
-    here = run_dir.resolve().parents[2] / claims["published_run"]
-    committed = config.CONFIG.parent / "results" / claims["published_run"]
-    published_dir = published_dir or (here if here.exists() else committed)
+    published_dir = published_dir or folder_of(claims["published_run"], run_dir)
     if not (published_dir / "numbers.json").exists():
         raise Problem(f"{published_dir} has no numbers.json; restore the published run or derive its numbers first")
-    document = jsonio.read_json(run_dir / "numbers.json", "numbers")
     published = jsonio.read_json(published_dir / "numbers.json", "numbers")
     return check(document, published, claims)
+
+
+def folder_of(published_run: str, run_dir: Path) -> Path:
+    """Where the published run lies: beside this run, else as committed."""
+    here = run_dir.resolve().parents[2] / published_run
+    return here if here.exists() else config.CONFIG.parent / "results" / published_run
 
 
 def limits(claim: Mapping[str, Any]) -> Interval:

@@ -14,16 +14,35 @@ from tokentrail.problems import Problem
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "config"
 # libyaml reads a campaign of 1,000 cases in a tenth of the time
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class EachKeyOnce:
+    """For a loader: a key that stands twice is a fault. YAML would take the last and forget the other in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """The mapping of a node, each key once."""
+        seen: set[Any] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} stands twice", key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)  # type: ignore[misc]
+
+
+class _Loader(EachKeyOnce, LOADER):
+    """Reads the files of config/."""
 
 
 def read_yaml(path: Path, schema: str | None = None) -> Any:
     """Read a YAML file; raise Problem naming file, line and fault when it is missing, no YAML, or breaks its schema."""
     shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    if not path.exists():
+        raise Problem(f"{shown} is missing; restore it from the repository")
     try:
-        value = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=LOADER)
-    except FileNotFoundError:
-        raise Problem(f"{shown} is missing; restore it from the repository") from None
+        value = yaml.load(jsonio.read_text(path), Loader=_Loader)
+    except RecursionError:
+        raise Problem(f"{shown} is not valid YAML: nested too deep") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1})" if mark else ""
@@ -70,7 +89,7 @@ def read_prompts(folder: Path = CONFIG) -> dict[str, dict[str, Any]]:
         path = folder / "prompts" / entry["file"]
         if not path.exists():
             raise Problem(f"config/prompts/prompts.yaml: {entry['file']} is missing in config/prompts/; restore it")
-        entry["text"] = path.read_text(encoding="utf-8").rstrip("\n")
+        entry["text"] = jsonio.read_text(path).rstrip("\n")
         entry["sha256"] = jsonio.sha256_text(entry["text"])
     return prompts
 

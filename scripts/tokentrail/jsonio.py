@@ -6,11 +6,14 @@ import difflib
 import functools
 import hashlib
 import json
+import math
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, TypeChecker, validators
 from jsonschema.exceptions import ValidationError
 
 from tokentrail.problems import Problem
@@ -41,19 +44,29 @@ def write_text(path: Path, text: str) -> None:
 
 def write_if_changed(path: Path, text: str) -> bool:
     """Write `text` only where it differs from the file's; tells whether it wrote. Keeps the time stamp else."""
-    if path.exists() and path.read_text(encoding="utf-8") == text:
+    if path.exists() and path.read_bytes() == text.encode("utf-8"):
         return False
     write_text(path, text)
     return True
 
 
+def read_text(path: Path) -> str:
+    """A text file; raise Problem naming it when it is missing, unreadable or not UTF-8."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise Problem(f"{path} is missing; run the step that makes it") from None
+    except OSError as error:
+        raise Problem(f"{path} cannot be read ({error.strerror}); restore it or make it again") from None
+    except UnicodeDecodeError as error:
+        raise Problem(f"{path} is no UTF-8 text ({error}); restore it or make it again") from None
+
+
 def read_json(path: Path, schema: str | None = None) -> Any:
     """Read JSON; raise Problem naming the file when it is missing, no JSON, or not as its schema says."""
     try:
-        value = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise Problem(f"{path} is missing; run the step that makes it") from None
-    except ValueError as error:
+        value = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
         raise Problem(f"{path} is not valid JSON ({error}); restore it or make it again") from None
     if schema:
         validate(value, schema, str(path))
@@ -66,15 +79,37 @@ def sha256_text(text: str) -> str:
 
 
 def sha256_file(path: Path) -> str:
-    """SHA-256 of a file's bytes, 64 hex digits."""
-    with Path(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    """SHA-256 of a file's bytes, 64 hex digits; raise Problem naming it when it cannot be read."""
+    try:
+        with Path(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise Problem(f"{path} cannot be read ({error.strerror}); restore it") from None
+
+
+def _is_integer(_: TypeChecker, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(_: TypeChecker, value: Any) -> bool:
+    return _is_integer(_, value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:
+    if isinstance(value, str) and (value.endswith("\n") or not re.search(pattern, value)):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+# As the draft, but 3.0 is no integer (a tool's flag would get "3.0"), YAML's .inf and .nan are no numbers, and a `$`
+# does not let the newline of a YAML block pass.
+_KINDS = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": _is_integer, "number": _is_number})
+_Validator = validators.extend(Draft202012Validator, {"pattern": _pattern}, type_checker=_KINDS)
 
 
 @functools.cache
 def _validator(schema: str) -> Draft202012Validator:
     path = SCHEMAS / f"{schema}.schema.json"
-    return Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
+    return _Validator(json.loads(path.read_text(encoding="utf-8")))
 
 
 def errors(value: Any, schema: str) -> list[str]:

@@ -7,13 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tokentrail import config, jsonio
+from tokentrail import config, jsonio, plausible
 from tokentrail.problems import Problem
 
 # One figure above all defaults of the tools; a case may set its own.
 DEFAULT_TIMEOUT_S = 3600
-# llama.cpp rounds the room of one sequence up to this many positions.
-POSITIONS = 256
 NATIVE = Path(__file__).resolve().parents[1] / "native"
 
 
@@ -45,6 +43,10 @@ def resolve(
     for left_out in campaign.get("not_in_this_campaign", []):
         step = left_out["step"]
         skipped.append({"id": f"step-{step}", "step": step, "title": f"Step {step}", "reason": left_out["reason"]})
+    if not cases:
+        file = f"config/campaigns/{campaign['campaign']}.yaml"
+        raise Problem(f"{file}: every case needs a GPU, and this machine has none; choose another campaign")
+    _one_label_a_model(cases)
     used = {case["model"]["weights"] for case in cases if case["model"]}
     plan = {
         "schema_version": 1,
@@ -106,7 +108,7 @@ def _case(
     }
     if case["tool"] != "read-ceiling":
         planned["model"] = _model(case, where, weights, models, identity)
-    _PLAUSIBLE[case["tool"]](arguments, planned, where, models, prompts)
+    plausible.check(arguments, planned, where, models, prompts)
     planned["key"] = key_of(planned)
     return planned
 
@@ -137,77 +139,12 @@ def _model(
     }
 
 
-def _unique(values: list[int], name: str, where: str) -> None:
-    twice = sorted({value for value in values if values.count(value) > 1})
-    if twice:
-        raise Problem(f"{where}: arguments.{name} lists {twice[0]} twice; each test must be planned exactly once")
-
-
-def _bench(arguments: dict, planned: dict, where: str, models: dict, prompts: dict) -> None:
-    for name in ("n_prompt", "n_gen", "n_depth", "batch_size", "ubatch_size"):
-        _unique(arguments.get(name, []), name, where)
-        if any(value < 0 for value in arguments.get(name, [])):
-            raise Problem(f"{where}: arguments.{name} holds a negative number; use 0 or more")
-    if not any(arguments["n_prompt"]) and not any(arguments["n_gen"]):
-        raise Problem(f"{where}: n_prompt and n_gen are both empty or 0, so nothing would be measured")
-    longest = max(arguments.get("n_depth") or [0]) + max(arguments["n_prompt"] + arguments["n_gen"])
-    limit = models[planned["model"]["id"]].get("context_length")
-    if limit and longest > limit:
-        raise Problem(f"{where}: depth and test need {longest} positions, but the model has {limit}; shorten them")
-
-
-def _batched(arguments: dict, planned: dict, where: str, models: dict, prompts: dict) -> None:
-    for name in ("npp", "ntg", "npl"):
-        _unique(arguments[name], name, where)
-        if not arguments[name] or min(arguments[name]) < 1:
-            raise Problem(f"{where}: arguments.{name} needs whole numbers of 1 or more")
-    per_sequence = max(arguments["npp"]) + max(arguments["ntg"])
-    users = max(arguments["npl"])
-    need = users * (-(-per_sequence // POSITIONS) * POSITIONS)
-    exact = users * per_sequence
-    # the context is shared out evenly, so each sequence must fit its part; llama.cpp rounds the part up
-    part = -(-(arguments["ctx_size"] // users) // POSITIONS) * POSITIONS
-    if part < per_sequence:
-        raise Problem(
-            f"{where}: ctx_size {arguments['ctx_size']} leaves {arguments['ctx_size'] // users} positions for each of "
-            f"{users} sequences, but each needs {per_sequence}; set ctx_size to {exact} or more (rounded up: {need})"
-        )
-
-
-def _server(arguments: dict, planned: dict, where: str, models: dict, prompts: dict) -> None:
-    used: dict[str, dict[str, Any]] = {}
-    names = [request["name"] for request in arguments["requests"]]
-    if len(set(names)) != len(names):
-        raise Problem(f"{where}: two requests have the same name; give each its own")
-    for request in arguments["requests"]:
-        prompt_id = config.choose("prompt", request["prompt"], list(prompts), where)
-        prompt = prompts[prompt_id]
-        if request["max_tokens"] < 2:
+def _one_label_a_model(cases: list[dict[str, Any]]) -> None:
+    """Numbers are named by a model's label: two models of one label would be taken for each other."""
+    known: dict[str, str] = {}
+    for model in (case["model"] for case in cases if case["model"]):
+        if known.setdefault(model["label"], model["id"]) != model["id"]:
             raise Problem(
-                f"{where}: request {request['name']}: max_tokens must be 2 or more, or decode has no duration"
+                f"config/models.yaml: {known[model['label']]} and {model['id']} have the same label "
+                f"{model['label']!r}, by which their numbers are named; give each its own"
             )
-        tokens = prompt.get("expect_tokens", {}).get(planned["model"]["tokenizer"])
-        need = (tokens or 0) + request["max_tokens"]
-        if need > arguments["ctx_size"]:
-            raise Problem(
-                f"{where}: request {request['name']} needs {need} positions (prompt {tokens} + answer "
-                f"{request['max_tokens']}), but ctx_size is {arguments['ctx_size']}; raise ctx_size"
-            )
-        entry = {"id": prompt_id, "sha256": prompt["sha256"], "text": prompt["text"]}
-        used[prompt_id] = {**entry, "expect_tokens": tokens} if tokens else entry
-    planned["prompts"] = [used[name] for name in sorted(used)]
-
-
-def _ceiling(arguments: dict, planned: dict, where: str, models: dict, prompts: dict) -> None:
-    if arguments["bytes"] < 1 << 20:
-        raise Problem(
-            f"{where}: arguments.bytes is {arguments['bytes']}; use far more than the caches hold (256 MiB up)"
-        )
-
-
-_PLAUSIBLE: dict[str, Callable[[dict, dict, str, dict, dict], None]] = {
-    "llama-bench": _bench,
-    "llama-batched-bench": _batched,
-    "llama-server": _server,
-    "read-ceiling": _ceiling,
-}

@@ -146,7 +146,7 @@ def measurement_path(run: str, case: dict[str, Any]) -> str:
 
 def stored_measurements(run: str) -> list[str]:
     """Measurements that a stored run's plan names and that are there."""
-    planned = jsonio.read_json(RESULTS / run / "plan.json")
+    planned = jsonio.read_json(RESULTS / run / "plan.json", "plan")
     paths = [measurement_path(run, case) for case in planned["cases"]]
     return [path for path in paths if Path(path).exists()]
 
@@ -174,6 +174,8 @@ def _claim_folder(run: str, planned: dict[str, Any]) -> None:
     path = folder / "plan.json"
     if path.exists():
         stored = jsonio.read_json(path)
+        if not isinstance(stored, dict):
+            raise Problem(f"{path} is no plan; restore it, or move {folder} away")
         if stored.get("origin") != "measured" or stored.get("run") != planned["run"]:
             raise Problem(f"{folder} holds another run ({stored.get('origin')}); move it or set machine in config.yaml")
     elif folder.is_dir() and any(folder.iterdir()):
@@ -205,14 +207,18 @@ def _forget_stale_model(model: dict[str, Any] | None) -> None:
         tokenizer.unlink()
     if outcome.exists():
         found = jsonio.read_json(outcome)
-        if found.get("identity") != model["identity"] or not outcome.with_name(f"{model['id']}.gguf").exists():
+        if (
+            not isinstance(found, dict)
+            or found.get("identity") != model["identity"]
+            or not outcome.with_name(f"{model['id']}.gguf").exists()
+        ):
             outcome.unlink()
 
 
 def _status(path: Path) -> str:
     # Canonical JSON sorts its keys and indents by one blank, so that the line is found
     # without parsing 1,000 files.
-    text = path.read_text(encoding="utf-8")
+    text = jsonio.read_text(path)
     for line in reversed(text.splitlines()):
         if line.startswith(' "status": '):
             return json.loads(line.removeprefix(' "status": ').rstrip(","))

@@ -416,3 +416,46 @@ def test_only_project_texts_are_read(tmp_path, monkeypatch, git):
         path.write_text("x")
 
     assert [p.name for p in texts.project_texts(tmp_path)] == ["README.md"]
+
+
+@pytest.mark.parametrize("more", [["--all"], ["decode-rate-8b-gpu"], ["--json", "decode-rate-8b-gpu"]])
+def test_reader_that_goes_away(results, more):
+    """`audit.py … | head -1` ends without a word more."""
+    command = [sys.executable, str(ROOT / "scripts" / "audit.py"), "--results", str(results), *more]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as audited:
+        audited.stdout.close()
+        said = audited.stderr.read()
+
+    assert (audited.returncode, said) == (1, "")
+
+
+def test_texts_that_are_not_there_do_not_hold(results, tmp_path):
+    command = [sys.executable, str(ROOT / "scripts" / "audit.py"), "--results", str(results), "--all"]
+    done = subprocess.run([*command, "--texts", str(tmp_path / "none")], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert "is no folder" in done.stderr
+
+
+FOLDER, LOOP = "a folder", "a link to itself"
+DAMAGES = [b"[]", b"[" * 100000, bytes(range(256)), FOLDER, LOOP]
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: str(damage[:12]))
+@pytest.mark.parametrize(
+    "file",
+    ["plan.json", "numbers.json", "claims.json", "records.json", "measurements.csv", "records/bench-big.json",
+     "raw/bench-big/transcribed/measurement.json", "raw/bench-big/transcribed/llama-bench-qwen3-8b-gpu.md"],
+)  # fmt: skip
+def test_any_damage_is_a_fault_of_its_file(results, file, damage):
+    """Whatever became of a file, the check ends with a fault that names it."""
+    path = results / NAME / file
+    path.unlink()
+    if damage == FOLDER:
+        path.mkdir()
+    elif damage == LOOP:
+        path.symlink_to(path.name)
+    else:
+        path.write_bytes(damage)
+
+    assert file in [fault["file"] for fault in faults(results)]

@@ -48,10 +48,15 @@ def test_same_rows_in_other_wrappings(text):
     [
         (row(pp=True), "impossible-count"),
         (row(pl=1.0), "impossible-count"),
+        (row(pp=10**40), "impossible-count"),
         (row(tg="128"), "impossible-count"),
         (row(pp=0, tg=0, n_kv=0), "impossible-row"),
         (row(n_kv=7), "impossible-row"),
         (row(t_tg=-1.0), "impossible-row"),
+        (row(t_tg="0.5"), "impossible-time"),
+        (row() + "\ndecode: failed to decode the batch, n_batch = 2048, ret = 1\n", "decode-failed"),
+        (TABLE.replace("|   917.38 |", "|  -917.38 |"), "impossible-row"),
+        (TABLE.replace("|   917.38 |", "| 1,917.38 |"), "impossible-row"),
         (row() + "\n" + row(n_kv_max=4096, pl=2, n_kv=1280), "several-runs"),
         ("usage: llama-batched-bench [options]\n", "unreadable-output"),
         (TABLE.replace("n_kv_max = 512", "n_kv_max = 1024") + TABLE, "several-runs"),
@@ -98,7 +103,7 @@ def test_tables_without_a_line_between():
     """Two tables of one setting, pasted as one."""
     table = TABLE.strip()
     second = "\n".join(table.split("\n")[2:]).replace("|    2 |     40 |", "|    4 |     80 |")
-    second = second.replace("68.57", "137.14").replace("263.94", "527.88")
+    second = second.replace("917.38", "1834.76").replace("68.57", "137.14").replace("263.94", "527.88")
     found = read(table + "\n" + second)
 
     assert [r["pl"] for r in found["rows"]] == [2, 4]

@@ -347,3 +347,9 @@ def test_second_builder_waits(tmp_path, capfd):
 
 def _release(done):
     done.set()
+
+
+def test_git_says_what_was_fatal(tmp_path):
+    """Not its last line, which is the end of some advice."""
+    with pytest.raises(Problem, match=r"failed .fatal: .*none"):
+        git.resolve(f"file://{tmp_path}/none", "b1", tmp_path)

@@ -24,6 +24,7 @@ def _table(*tensors: tuple[str, tuple[int, ...], int, int], pairs: bytes = b"", 
 LONG_ARRAY = encode_text("k") + struct.pack("<IIQ", 9, 4, 2**61)
 DEEP_ARRAY = encode_text("k") + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 3000
 ONE = Tensor("token_embd.weight", (32,), Format.F32)
+ATTENTION = {"general.architecture": "x", "x.block_count": 2, "x.attention.head_count": 4, "x.embedding_length": 64}
 
 
 @pytest.mark.parametrize(
@@ -69,8 +70,22 @@ def test_other_files_that_are_no_model(tmp_path, content, sentence):
         {"general.architecture": "x", "x.block_count": 2, "x.attention.head_count": 0},
         {"general.architecture": "x", "x.context_length": "long", "tokenizer.chat_template": 3},
         {"general.architecture": "x", "x.expert_count": "4", "x.expert_used_count": 0},
+        {**ATTENTION, "x.attention.head_count_kv": "two"},
+        {**ATTENTION, "x.attention.key_length": 1.5},
+        {**ATTENTION, "x.attention.value_length": 2**31},
+        {**ATTENTION, "x.block_count": 2**32 - 1},
     ],
-    ids=["architecture", "layers", "no heads", "context", "experts"],
+    ids=[
+        "architecture",
+        "layers",
+        "no heads",
+        "context",
+        "experts",
+        "KV heads",
+        "width",
+        "negative",
+        "layers too many",
+    ],
 )
 def test_keys_of_the_wrong_kind_are_unknown(tmp_path, keys):
     """A key of another type than meant is not known; the facts stay as their schema says."""
@@ -81,6 +96,14 @@ def test_keys_of_the_wrong_kind_are_unknown(tmp_path, keys):
     jsonio.validate(facts, "model-facts", "facts")
     assert facts["kv_bytes_per_position"] is None
     assert facts["missing"]["kv_bytes_per_position"]
+
+
+def test_tables_of_rows_are_not_streamed():
+    """Gemma 3n keeps an embedding for each layer, larger than the rest of the model; a token takes one row of it."""
+    tables = [Tensor(name, (64, 1000), ONE.format) for name in gguf_facts.ROWS_ONLY]
+    alone = gguf_facts.streamed_bytes_per_token((ONE,), {})
+
+    assert gguf_facts.streamed_bytes_per_token((ONE, *tables), {}) == alone > 0
 
 
 def test_layers_that_predict_ahead_are_not_streamed():

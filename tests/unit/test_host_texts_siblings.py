@@ -1,5 +1,7 @@
 """Texts of other hosts: quotas, cores, lists of GPU users, driver faults and versions in other shapes and wordings."""
 
+import json
+
 import pytest
 
 from tokentrail.tools import host_texts
@@ -9,6 +11,16 @@ APPS = "pid, process_name, used_gpu_memory [MiB]\n"
 LSCPU_JSON = """{"lscpu": [{"field": "CPU(s):", "data": "16", "children": [{"field": "Model name:", "data": "X",
  "children": [{"field": "Thread(s) per core:", "data": "2"}, {"field": "Core(s) per socket:", "data": "8"},
  {"field": "Socket(s):", "data": "1"}]}]}, {"field": "Hypervisor vendor:", "data": "KVM"}]}"""
+BIG_LITTLE = """CPU(s): 8
+  Model name: Small
+    Thread(s) per core: 1
+    Core(s) per socket: 4
+    Socket(s): 1
+  Model name: Big
+    Thread(s) per core: 1
+    Core(s) per socket: 2
+    Socket(s): 2
+"""
 SYSCTL = "hw.ncpu: 12\nhw.physicalcpu: 12\nhw.logicalcpu: 12\nmachdep.cpu.brand_string: Apple M2 Max\n"
 
 
@@ -66,8 +78,10 @@ def test_a_quota_that_is_whole_but_for_a_float_bit():
         ("CPU(s): 16\nThread(s) pro Kern: 2\nKern(e) pro Sockel: 8\nSockel: 1\n", 16, None, "LC_ALL=C"),
         ("Processeur(s) : 16\nThread(s) par cœur : 2\n", None, None, "LC_ALL=C"),
         ("{", None, None, "LC_ALL=C"),
+        (BIG_LITTLE, 8, 8, None),
+        (json.dumps({"lscpu": [1, {"field": None, "data": [], "children": "x"}]}), None, None, "LC_ALL=C"),
     ],
-    ids=["json", "macOS", "clusters", "German", "French", "cut"],
+    ids=["json", "macOS", "clusters", "German", "French", "cut", "big and little", "other JSON"],
 )
 def test_cores_of_other_systems(text, logical, physical, word):
     """JSON, macOS and ARM clusters are read; another language is said, not guessed at."""

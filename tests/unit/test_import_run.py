@@ -128,6 +128,7 @@ def test_taken_folder_is_refused(tmp_path):
 
 TABLE = "| model | size | params | backend | ngl | test | t/s |\n| - | - | - | - | - | - | - |\n"
 ROW = "| qwen3 8B Q4_K - Medium | 4.68 GiB | 8.19 B | CUDA | 99 | pp512 | 7340.20 ± 23.45 |\n"
+REQUEST = "requests:\n- {case: request-short, "
 PASTE = f"{TABLE}{ROW}{ROW.replace('pp512', 'tg128').replace('7340.20', '116.71')}\nbuild: 193ee38a1 (7653)\n"
 
 
@@ -176,6 +177,13 @@ def test_pastes_in_every_wrapping_end_in_a_raw_line(tmp_path, text):
         ("gpu.csv", "name, memory.used [MiB]\nX, 3 MiB\n", "needs the columns"),
         ("gpu.csv", "name, memory.used [MiB], memory.total [MiB]\nX, many, 3 MiB\n", "whole number of MiB"),
         ("table.sql", "CREATE TABLE test (a);\n", "SQL"),
+        ("requests.yaml", REQUEST + "prompt_n: 36, prompt_n: 37}\n", "'prompt_n' stands twice"),
+        ("requests.yaml", REQUEST + "prompt_n: 36, prompt_s: [1]}\n", "prompt_s is .* not a printed value"),
+        ("requests.yaml", REQUEST + "prompt_n: 36, prompt_tokens_per_s: 0}\n", "no time and no rate"),
+        ("requests.yaml", REQUEST + "prompt_n: 36}\n- {case: request-short, prompt_n: 3}\n", "stands twice"),
+        ("sizes.md", TABLE + ROW + ROW.replace("4.68 GiB", "4.50 GiB").replace("pp512", "tg128"), "differ in size"),
+        ("short.md", "| model | test | t/s |\n| - | - | - |\n| m | tg128 | 9.10 ± 0.1 |\n", "name no backend"),
+        ("measurement.json", TABLE + ROW, "rename it"),
     ],
 )
 def test_malformed_source_is_refused(tmp_path, name, text, expected):
@@ -185,6 +193,61 @@ def test_malformed_source_is_refused(tmp_path, name, text, expected):
 
     assert name in str(refused.value)
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "ids"),
+    [
+        ("sm", ("layer", "row"), ("8b-gpu-smlayer", "8b-gpu-smrow")),
+        ("mmap", ("0", "1"), ("8b-gpu-mmap0", "8b-gpu-mmap1")),
+        ("dev", ("CUDA0", "CUDA0/CUDA1"), ("8b-gpu-devcuda0", "8b-gpu-devcuda0-cuda1")),
+        ("ts", ("1.00", "3.00/1.00"), ("8b-gpu-ts1.00", "8b-gpu-ts3.00-1.00")),
+        ("ncmoe", ("0", "10"), ("8b-gpu", "8b-hybrid")),
+        ("ot", ("none", "exps=CPU"), ("8b-gpu", "8b-hybrid")),
+    ],
+)
+def test_rows_that_differ_in_one_setting_are_numbers_each(tmp_path, column, values, ids):
+    """No row is dropped for another of the same test, and none takes the other's place."""
+    head = TABLE.replace("| test", f"| {column} | test").replace("| - |\n", "| - | - |\n")
+    row = "| qwen3 8B Q4_K - Medium | 4.68 GiB | 8.19 B | CUDA | 99 | {} | tg128 | {} ± 0.10 |\n"
+    text = head + row.format(values[0], "100.00") + row.format(values[1], "120.00")
+    run_dir = import_run({**RUN, "campaign": "paste"}, [put(tmp_path, "p.md", text)], tmp_path / "results")
+    found = derived(run_dir)
+
+    assert [found[f"decode-rate-{at}"]["value"] for at in ids] == [100.0, 120.0]
+    assert all(found[f"decode-rate-{at}"]["valid"] for at in ids)
+
+
+def test_some_layers_on_the_gpu_are_no_gpu_run(tmp_path):
+    """20 of 36 layers: no share of the GPU's bandwidth can be told from it."""
+    text = PASTE.replace("| 99 |", "| 20 |")
+    run_dir = import_run({**RUN, "engine": "b7653", "campaign": "p"}, [put(tmp_path, "p.md", text)], tmp_path / "r")
+    found = derived(run_dir)
+
+    assert found["decode-rate-8b-hybrid"]["value"] == 116.71
+    assert not [name for name in found if name.startswith("decode-bandwidth-share")]
+
+
+@pytest.mark.parametrize("text", ["[1]", "bench-small-8b: [a, b]", 'bench-small-8b: "llama-bench \'x"'])
+def test_command_lines_that_are_none(tmp_path, text):
+    """Found out at the import, not when records are made of it."""
+    with pytest.raises(Problem, match="quotes closed"):
+        import_run(RUN, [put(tmp_path, "p.md", PASTE)], tmp_path / "r", None, put(tmp_path, "c.yaml", text))
+
+
+def test_no_repetition_is_none(tmp_path):
+    with pytest.raises(Problem, match="once at least"):
+        import_run(RUN, [put(tmp_path, "p.md", PASTE)], tmp_path / "r", repetitions=0)
+
+
+def test_long_and_nameless_models(tmp_path):
+    """A name becomes a folder's only as far as a file system takes it; a row without a name is some model's."""
+    row = "| {} | 4.68 GiB | 8.19 B | CUDA | 99 | tg128 | 9.10 ± 0.1 |\n"
+    for name, label in (("m" * 3000, "m" * 60), ("../../x", "x"), ("", "model")):
+        file = put(tmp_path, "p.md", TABLE + row.format(name))
+        run_dir = import_run({**RUN, "campaign": label}, [file], tmp_path / "results")
+
+        assert derived(run_dir)[f"decode-rate-{label}-gpu"]["value"] == 9.1
 
 
 def test_contradicting_prints_make_the_record_invalid(tmp_path):

@@ -85,6 +85,18 @@ def test_row_from_before_backends_were_one_string():
     assert llama_bench.parse(lines(old), 0, "")["reported"]["backend_names"] == ["CUDA"]
 
 
+@pytest.mark.parametrize(
+    ("flags", "device"), [({"metal": True}, "gpu"), ({"vulkan": True}, "gpu"), ({"cuda": True}, "cpu"), ({}, "cpu")]
+)
+def test_old_builds_named_no_gpu_but_those_of_cuda(flags, device):
+    """Before Nov 2024 gpu_info stayed empty on Metal and Vulkan, whatever GPU computed."""
+    old = {k: v for k, v in row(gpu_info="", **flags).items() if k != "backends"}
+    found = llama_bench.parse(lines(old), 0, "")
+
+    assert found["tests"][0]["settings"]["device"] == device
+    assert ("gpu-not-seen" in codes(found["remarks"])) == ("cuda" in flags)
+
+
 def test_unknown_fields_are_kept_verbatim():
     """What a fork adds stays in the settings and does not matter."""
     settings = parse("a06", "bench.json", [PP512])["tests"][0]["settings"]
@@ -410,12 +422,17 @@ def test_unknown_build_is_a_remark():
         ({"backends": "CPU"}, "cpu"),
         ({"backends": "BLAS", "gpu_info": ""}, "cpu"),
         ({"devices": "none"}, "cpu"),
+        ({"devices": "CPU"}, "cpu"),
+        ({"devices": "CUDA0/CPU"}, "gpu"),
+        ({"backends": "cpu"}, "cpu"),
         ({"n_gpu_layers": 0}, "hybrid"),
         ({"n_gpu_layers": 0, "no_op_offload": 1}, "cpu"),
         ({"n_cpu_moe": 4}, "hybrid"),
         ({"no_kv_offload": True}, "hybrid"),
         ({"tensor_buft_overrides": "exps=CPU"}, "hybrid"),
         ({"backends": "MTL,BLAS", "gpu_info": "Apple Example"}, "gpu"),
+        ({"backends": "Vulkan", "gpu_info": "llvmpipe (LLVM 19.1.7, 256 bits)"}, "cpu"),
+        ({"backends": "Vulkan", "gpu_info": "Some Card, llvmpipe (LLVM 19.1.7, 256 bits)"}, "gpu"),
     ],
 )
 def test_device_of_a_row(changes, expected):
@@ -426,7 +443,9 @@ def test_device_of_a_row(changes, expected):
 def test_some_layers_only_is_hybrid_where_the_model_is_known():
     """20 of 28 layers on the GPU is neither."""
     assert devices.device(row(n_gpu_layers=20), layers=28) == "hybrid"
-    assert devices.device(row(n_gpu_layers=99), layers=28) == "gpu"
+    assert devices.device(row(n_gpu_layers=28), layers=28) == "hybrid"
+    assert devices.device(row(n_gpu_layers=29), layers=28) == "gpu"
+    assert devices.device(row(n_gpu_layers=-1), layers=28) == "gpu"
 
 
 def test_ngl_0_is_not_a_cpu_run():
@@ -439,6 +458,14 @@ def test_cuda_build_that_saw_no_gpu_is_said():
     found = llama_bench.parse(lines(row(gpu_info="")), 0, "", [PP512])
 
     assert found["reported"]["device"] == "cpu"
+    assert codes(found["remarks"]) == ["gpu-not-seen"]
+
+
+def test_driver_in_software_is_no_gpu():
+    """The comma in its name makes it no second GPU either."""
+    found = llama_bench.parse(lines(row(backends="Vulkan", gpu_info="llvmpipe (LLVM 19.1.7, 256 bits)")), 0, "")
+
+    assert found["reported"]["gpus"] == ["llvmpipe (LLVM 19.1.7, 256 bits)"]
     assert codes(found["remarks"]) == ["gpu-not-seen"]
 
 

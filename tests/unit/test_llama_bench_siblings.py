@@ -25,7 +25,7 @@ def row(**changes) -> str:
 
 def read(text, planned=None, **options):
     found = llama_bench.parse(text, 0, "", planned, allow_tables=True, **options)
-    jsonio.dumps(found)  # no NaN, no infinity
+    jsonio.dumps(found).encode()  # no NaN, no infinity, no half characters
     return found
 
 
@@ -76,7 +76,15 @@ def test_outputs_that_are_not_the_planned_one(text, code):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"n_prompt": True}, {"n_prompt": -5}, {"n_prompt": "512"}, {"n_depth": "4096"}, {"n_gen": 0.5}],
+    [
+        {"n_prompt": True},
+        {"n_prompt": -5},
+        {"n_prompt": "512"},
+        {"n_depth": "4096"},
+        {"n_gen": 0.5},
+        {"n_gen": []},
+        {"n_prompt": 10**30},
+    ],
 )
 def test_counts_that_are_none_are_refused(changes):
     """A count of the wrong kind is named with its value, not taken for another test."""
@@ -93,6 +101,21 @@ def test_infinite_numbers_are_unknown():
 
     assert not found["reasons"]
     assert found["tests"][0]["reported"]["avg_ts"] is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"samples_ts": ["fast"] * 5}, {"avg_ts": 10**400}, {"flash_attn": [1]}, {"model_type": "\ud83d half"},
+        {"avg_ts": "fast", "stddev_ts": {}}, {"build_number": [], "gpu_info": {}, "backends": 5},
+    ],
+)  # fmt: skip
+def test_fields_of_odd_kinds_cost_no_sample(changes):
+    """What is not needed for a rate may be anything: the samples are read, and the result can be written."""
+    found = read(row(**changes))
+
+    assert not found["reasons"]
+    assert len(found["tests"][0]["samples"]) == 5
 
 
 def test_wrapped_clock_is_no_sample():
@@ -158,6 +181,22 @@ def test_each_table_has_the_build_and_the_gpu_around_it():
     assert [t["settings"]["gpu_info"] for t in found["tests"]] == ["Card A", "Card B"]
     assert "several-gpus" not in codes(found["remarks"])
     assert not found["reasons"]
+
+
+@pytest.mark.parametrize(
+    ("line", "gpu", "device"),
+    [
+        ("  Device 0: Radeon Card, gfx1100 (0x1100), VMM: no, Wave Size: 32", "Radeon Card", "gpu"),
+        ("ggml_vulkan: 0 = Card (RADV X) (radv) | uma: 0 | fp16: 1 | warp size: 64", "Card (RADV X)", "gpu"),
+        ("ggml_vulkan: 0 = llvmpipe (LLVM 19, 256 bits) (llvmpipe) | uma: 0", "llvmpipe (LLVM 19, 256 bits)", "cpu"),
+        ("ggml_metal_device_init: GPU name:   Apple Example", "Apple Example", "gpu"),
+    ],
+)
+def test_gpu_above_a_table_of_any_backend(line, gpu, device):
+    """Each backend announces its GPUs in its own words; one in software is none."""
+    (test,) = read(line + "\n\n" + HEAD + ROW.replace("CUDA", "Vulkan"))["tests"]
+
+    assert (test["settings"]["gpu_info"], test["settings"]["device"]) == (gpu, device)
 
 
 def test_one_build_line_below_two_tables_is_of_both():

@@ -125,6 +125,29 @@ def test_set_aside(out: Path, tmp_path: Path) -> None:
         again.keep({"status": "measured"})
 
 
+@pytest.mark.parametrize(("case", "key"), [("", None), (".", None), ("..", None), ("case", ".."), ("case", "")])
+def test_set_aside_moves_one_case_only(out: Path, tmp_path: Path, case: str, key: str | None) -> None:
+    """An empty name, as of a variable that was not set, is no case; nothing else is moved in its stead."""
+    out.write_text('{"status": "measured"}')
+
+    with pytest.raises(Problem, match="no measurement of case"):
+        raw.set_aside(tmp_path / "run", case, key)
+
+    assert out.exists()
+    assert not (tmp_path / "run/failed").exists()
+
+
+def test_set_aside_of_a_printed_run(out: Path, tmp_path: Path) -> None:
+    """What was measured elsewhere would be lost from the run for good."""
+    out.write_text('{"status": "measured"}')
+    (tmp_path / "run/plan.json").write_text('{"origin": "transcribed"}')
+
+    with pytest.raises(Problem, match="measured elsewhere"):
+        raw.set_aside(tmp_path / "run", "case")
+
+    assert out.exists()
+
+
 def test_set_aside_of_nothing(out: Path, tmp_path: Path) -> None:
     """A misspelt case names those that exist."""
     with pytest.raises(Problem, match=r"no measurement of case cse .measured cases: case"):

@@ -11,7 +11,7 @@ import pytest
 
 from tokentrail import jsonio
 from tokentrail.problems import Problem
-from tokentrail.records import paired, views, whole_run
+from tokentrail.records import paired, tools, views, whole_run
 
 
 @pytest.fixture
@@ -49,6 +49,14 @@ def test_repeated_batch_size_drops_the_cold_row(run_dir):
     assert [row["cold"] for row in record["rows"][:4]] == [True, False, False, False]
     assert alone["decode"]["as_published"]["mean"] == pytest.approx(512)
     assert alone["decode"]["steady"]["median"] == pytest.approx(640)
+
+
+def test_unknown_first_sample_is_not_published():
+    """What is published is the first; where that one is unknown, no other stands for it."""
+    found = views.first(None, [(0, False, 5.0), (0, False, 5.1)])
+
+    assert found["as_published"] is None
+    assert found["steady"]["n"] == 2
 
 
 def test_requests_keep_both_clocks(run_dir):
@@ -127,6 +135,37 @@ def test_no_layers_offloaded_is_not_a_cpu_run(tmp_path):
 
     assert record["device"] == "hybrid"
     assert record["valid"] is False
+
+
+def test_some_layers_offloaded_is_not_a_gpu_run(tmp_path):
+    """The model's own count of layers tells that the rest was computed on the CPU."""
+    record = made_run.record(made_run.make(tmp_path, row={"n_gpu_layers": 10}), "bench-small")
+
+    assert record["device"] == "hybrid"
+    assert "device-not-as-planned" in codes(record)
+
+
+@pytest.mark.parametrize(
+    ("flags", "device"),
+    [
+        (["-ngl", "28"], "hybrid"),
+        (["-ngl", "0", "--no-op-offload"], "cpu"),
+        (["-ngl", "0"], "hybrid"),
+        (["-dev", "none"], "cpu"),
+        (["-ngl", "99"], "gpu"),
+        ([], "gpu"),
+    ],
+)
+def test_device_of_a_tool_that_names_none(flags, device):
+    """batched-bench and the server say nothing of it: the command line does, and what the job added is only there."""
+    measurement = {
+        "model": {"layers": 28},
+        "engine": {"backend": "cuda"},
+        "machine": {"gpus": [{"name": "Card"}]},
+        "processes": [{"argv": ["llama-batched-bench", "-m", "x.gguf", *flags]}],
+    }
+
+    assert tools._flagged_device(measurement) == device
 
 
 def test_another_model_is_noticed(tmp_path):

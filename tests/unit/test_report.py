@@ -489,6 +489,16 @@ def test_a_sweep_tells_only_its_own_steps() -> None:
     assert len(report.steps[0].paragraphs) == 3
 
 
+def test_run_without_a_published_one_named() -> None:
+    """The run whose claims the ledger checks stands beside it by itself."""
+    drawn = PUBLISHED.parents[3] / "reports" / Path(*SWEEP.parts[-3:]) / "figures"
+    report = gather(SWEEP, drawn, None)
+
+    assert report.published is not None
+    assert report.published.name == "rtx4090/b12110-cuda/lesson"
+    assert gather(PUBLISHED, drawn, None).published is None
+
+
 def test_flash_attention_is_one_line_where_tests_agree() -> None:
     """Seven tests that say the same are one setting; the one that cannot decide stands apart."""
     chosen = [c for c in settings.settings_of(load(SWEEP)) if c.question.startswith("Flash")]

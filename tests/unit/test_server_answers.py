@@ -70,6 +70,13 @@ def test_waiting_ends_when_the_server_has():
     assert "another server" not in loading["message"]
 
 
+@pytest.mark.parametrize("data", [["a-model"], {"a": 1}, "none", [None], [{"meta": [1]}], 7, []])
+def test_other_kinds_of_servers_are_not_ours(data):
+    """Whatever shape another program answers in, it is told apart and not stumbled over."""
+    assert answers.identify(OURS, {"model_path": "/m/other.gguf"}, {"data": data})[0]["code"] == "not-our-server"
+    assert answers.identify(OURS, None, {"data": data})[0]["code"] == "server-unknown"
+
+
 def test_other_server_on_our_port():
     """Parameters, bytes and file of the model tell it apart."""
     found = answers.identify(OURS, None, json.loads(case("d18", "other_models.json")))

@@ -7,6 +7,7 @@ import pytest
 from fixture_files import codes, messages
 
 from tokentrail import jsonio
+from tokentrail.records import paired
 from tokentrail.tools import server_stream
 
 MS = 1_000_000
@@ -118,6 +119,8 @@ def test_cached_tokens_of_other_servers(usage):
         {"choices": [7]},
         {"choices": [], "usage": [1], "timings": "none", "prompt_progress": [1, 2]},
         {"choices": [], "usage": {"prompt_tokens_details": [5]}},
+        {"choices": [], "timings": {"predicted_n": 10**40, "prompt_ms": 10**400, "draft_n": "two"}},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": ["stop"]}]},
         {"choices": [], "model": 3, "system_fingerprint": ["b1"]},
         {"object": "ping"},
     ],
@@ -129,6 +132,32 @@ def test_events_of_odd_kinds_are_no_tokens(odd):
 
     assert (request["content"], request["chunks"], request["predicted_n"]) == ("abcd", 4, 4)
     assert request["ttft_ms"] == 60.0
+
+
+def test_tokens_that_arrive_two_at_a_time():
+    """The rate from first to last looks right, and the gaps between tokens would be 0 and double."""
+    token = text(content="a")
+    pieces = [(20_000_000 + 10_000_000 * i, token * 2) for i in range(32)]
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    request = read([(10_000_000, head), *pieces, (330_000_000, finish(64, 310.0) + DONE)])
+
+    assert "arrived-together" in codes(request["remarks"])
+    assert request["decided_by"] == "server"
+    for quantity in paired.PERCENTILES:
+        assert paired.percentile(request, quantity)[0] is None
+        assert "several at a time" in paired.percentile(request, quantity)[1]
+
+
+def test_half_a_character_can_be_written():
+    """A proxy in JavaScript cuts a pair of UTF-16 halves over two events, each escaped by itself."""
+    halves = [
+        b'data: {"choices": [{"index": 0, "delta": {"content": "%s"}}]}\n\n' % h for h in (rb"\ud83d", rb"\ude00")
+    ]
+    request = read(answer([*halves, *FOUR]))
+
+    assert request["content"].encode() == "\ufffd\ufffdabcd".encode()
+    whole = read(answer([halves[0].replace(b"d83d", rb"d83d\ude00 \\ud83d"), *FOUR]))
+    assert whole["content"] == "\U0001f600 \\ud83dabcd"
 
 
 def test_nesting_too_deep_is_a_bad_event():

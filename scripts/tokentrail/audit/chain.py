@@ -32,6 +32,7 @@ def check_run(run_dir: Path, results: Path, config_dir: Path = config.CONFIG) ->
     if found["faults"]:
         return found
     plan, stored = jsonio.read_json(run_dir / "plan.json"), jsonio.read_json(run_dir / "numbers.json")
+    stored = {} if jsonio.errors(stored, "numbers") else stored  # the comparison below says where
     said = "/".join(plan["run"][key] for key in ("machine", "engine", "campaign"))
     if said != name:
         what = f"is the plan of run {said}, but lies in {name}: was the folder renamed or copied?"
@@ -43,8 +44,7 @@ def check_run(run_dir: Path, results: Path, config_dir: Path = config.CONFIG) ->
         faults, text, files = _case(run_dir, case, plan, dependents)
         found["faults"] += faults
         found["files"] += files
-        stored_text = _read(run_dir / "records" / f"{case['id']}.json")
-        texts[case["id"]] = text or stored_text
+        texts[case["id"]] = text or _valid_record(run_dir / "records" / f"{case['id']}.json")
     found["faults"] += _strays(run_dir, plan) + _sources(run_dir, plan)
     if all(texts.values()):
         found["faults"] += _index(run_dir, plan, texts)
@@ -63,9 +63,13 @@ def _case(
     stored = _read(run_dir / file)
     if stored is None:
         return [_fault(file, "is missing; run scripts/make_records.py", below)], None, 0
+    try:
+        record = json.loads(stored)
+        recorded, why = record["raw"]["sha256"], [reason["code"] for reason in record["reasons"]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        return [_fault(file, f"cannot be read ({error}); run scripts/make_records.py", below)], None, 1
     if not path.exists():
-        why = json.loads(stored).get("reasons", [])
-        if any(reason["code"] == "not-measured" for reason in why):
+        if "not-measured" in why:
             return [], stored, 1
         return [_fault(_name(run_dir, path), "is missing, and the record rests on it", below)], None, 1
     faults: list[Fault] = []
@@ -78,13 +82,12 @@ def _case(
         if other := [name for name in _DETERMINING if measurement["case"].get(name) != case.get(name)]:
             what = f"plans {case['id']} otherwise than it was measured ({', '.join(other)})"
             faults.append(_fault("plan.json", what, below))
-        recorded = json.loads(stored)["raw"]["sha256"]
         if jsonio.sha256_file(path) != recorded:
             faults.append(_fault(_name(run_dir, path), "was changed: its SHA-256 is not the one in its record", below))
         if faults:
             return faults, None, 2
-        made = jsonio.dumps(records.make(path, case, _strict(json.loads(stored))))
-    except (ValueError, KeyError, TypeError) as error:
+        made = jsonio.dumps(records.make(path, case, _strict(record)))
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
         return [_fault(_name(run_dir, path), f"cannot be read: {error}", below)], None, 2
     except Problem as problem:
         return [_fault(_name(run_dir, path), str(problem), below)], None, 2
@@ -143,7 +146,7 @@ def _sources(run_dir: Path, plan: Mapping[str, Any]) -> list[Fault]:
     faults = []
     for source in plan.get("sources", []):
         path = run_dir / source["file"]
-        if not path.exists():
+        if not path.is_file():
             faults.append(_fault(source["file"], "is missing; the plan names it as a source of the run", []))
         elif jsonio.sha256_file(path) != source["sha256"]:
             faults.append(_fault(source["file"], "was changed: its SHA-256 is not the one in plan.json", []))
@@ -207,7 +210,17 @@ def _difference(made: str, stored: str, what: str) -> str:
 
 
 def _read(path: Path) -> str | None:
-    return path.read_text(encoding="utf-8") if path.exists() else None
+    """A stored product, whatever it holds by now: the comparison tells."""
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+
+
+def _valid_record(path: Path) -> str | None:
+    """A stored record to go on with where it cannot be made again from raw; None where it is none."""
+    try:
+        jsonio.read_json(path, "record")
+    except Problem:
+        return None
+    return _read(path)
 
 
 def _name(run_dir: Path, path: Path) -> str:

@@ -64,7 +64,7 @@ def resolve(url: str, ref: str, resources: Path) -> str:
 
 
 def _ask(url: str, ref: str) -> str:
-    text = _git("ls-remote", url, f"refs/tags/{ref}", f"refs/tags/{ref}^{{}}", f"refs/heads/{ref}", timeout_s=60)
+    text = _git("ls-remote", "--", url, f"refs/tags/{ref}", f"refs/tags/{ref}^{{}}", f"refs/heads/{ref}", timeout_s=60)
     found = {name: commit for commit, name in (line.split("\t") for line in text.splitlines())}
     tag = found.get(f"refs/tags/{ref}^{{}}") or found.get(f"refs/tags/{ref}")
     if tag:
@@ -107,7 +107,7 @@ def unpack(identity: dict, resources: Path, target: Path) -> dict[str, Any]:
 
 
 def _git(*arguments: str, timeout_s: float = 3600) -> str:
-    """Standard output of a git command; raises Problem with git's own last line. Never asks for a password."""
+    """Standard output of a git command; raises Problem with what git called fatal. Never asks for a password."""
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "LC_ALL": "C"}
     try:
         done = subprocess.run(
@@ -122,7 +122,8 @@ def _git(*arguments: str, timeout_s: float = 3600) -> str:
             f"git {arguments[0]} did not end in {timeout_s:.0f} s; check the network and engine.git.url"
         ) from None
     if done.returncode:
-        told = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        said = done.stderr.strip().splitlines() or ["no message"]
+        told = next((line for line in said if line.startswith(("fatal:", "error:"))), said[-1])
         raise Problem(
             f"git {' '.join(arguments[:4])} failed ({told}); check engine.git.url, engine.git.ref and the network"
         )

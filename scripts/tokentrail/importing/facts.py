@@ -12,6 +12,7 @@ from tokentrail.importing.sources import Part
 from tokentrail.problems import Problem
 
 _NOT_SAID = "the source does not say"
+LONGEST_SLUG = 60
 _FACTS = ("architecture", "layers", "tied_embedding", "tensor_bytes", "embedding_bytes", "streamed_bytes_per_token",
           "kv_bytes_per_position", "parameters")  # fmt: skip
 
@@ -80,7 +81,7 @@ def _within(printed: Mapping[str, Any] | None, value: int) -> bool:
 
 def _unknown(part: Part) -> dict[str, Any]:
     """A model that config/ does not know: named as printed, everything else missing."""
-    slug = re.sub(r"[^a-z0-9.]+", "-", (part.model_type or "").lower()).strip("-") or "model"
+    slug = re.sub(r"[^a-z0-9.]+", "-", (part.model_type or "").lower())[:LONGEST_SLUG].strip("-.") or "model"
     nothing = ("sha256", "file_bytes", "tensor_bytes", "embedding_bytes", "streamed_bytes_per_token",
                "kv_bytes_per_position", "parameters", "bits_per_weight", "tied_embedding", "architecture",
                "layers")  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,7 +37,9 @@ def import_run(
     parts = [part for file in files for part in sources.read(file, bool(host.get("gpu")))]
     if not parts:
         raise Problem(f"no file was named; give at least one: {sources.EXPECTED}")
-    commands = config.read_yaml(commands_file) if commands_file else {}
+    commands = _commands(commands_file) if commands_file else {}
+    if repetitions is not None and repetitions < 1:
+        raise Problem(f"--repetitions {repetitions}: a test that was printed ran once at least")
     models = [facts.model(part, host, parts) for part in parts]
     cases = _cases(run["campaign"], parts, models)
     plan = {
@@ -45,6 +48,10 @@ def import_run(
         "note": "measured elsewhere; the raw files are what the source prints",
     }  # fmt: skip
     extras = [extra for extra in (host_file, commands_file) if extra]
+    names = [extra.name for extra in extras]
+    for file in [*files, *extras]:
+        if file.name == "measurement.json" or names.count(file.name) > 1:
+            raise Problem(f"{file}: a run keeps another file under this name; rename it")
     if extras:
         plan["sources"] = [{"file": f"raw/{e.name}", "sha256": jsonio.sha256_file(e)} for e in extras]
     jsonio.validate(plan, "plan", "plan of the import")
@@ -66,6 +73,19 @@ def import_run(
         measurement = {**common, "case": case, "model": model, "transcription": transcription}
         jsonio.write_json(folder / "measurement.json", measurement, "measurement")
     return _settle(partial, target)
+
+
+def _commands(file: Path) -> dict[str, str]:
+    """Command lines by case or file name, each one that a shell can split."""
+    found = config.read_yaml(file) or {}
+    lines = list(found.values()) if isinstance(found, dict) else [None]
+    try:
+        good = all(isinstance(line, str) and shlex.split(line) for line in lines)
+    except ValueError:
+        good = False
+    if not good:
+        raise Problem(f"{file}: it needs a mapping, case or file name: command line with its quotes closed")
+    return found
 
 
 def _transcription(
@@ -109,7 +129,8 @@ def _cases(campaign: str, parts: Sequence[Part], models: Sequence[Mapping[str, A
                 "id": re.sub(r"[^a-z0-9._-]+", "-", identifier.lower()),
                 "step": like.get("step") or _STEPS[role],
                 "title": like.get("title") or f"{part.tool} on the {part.device}, {model['name'] if model else label}",
-                "tool": part.tool, "role": role, "arguments": part.arguments, "key": KEY, "device": part.device,
+                "tool": part.tool, "role": role, "arguments": part.arguments, "key": KEY,
+                "device": "gpu" if part.device == "hybrid" else part.device,
                 "processes": 1, "timeout_s": None,
                 "threads": {"value": part.threads, "reason": "as printed" if part.threads else "not printed"},
                 "model": model and {"id": model["model"], "label": model["label"], "name": model["name"],

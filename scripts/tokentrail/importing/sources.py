@@ -10,7 +10,7 @@ from typing import Any
 
 from tokentrail.problems import Problem
 from tokentrail.records import printed_requests, transcribed
-from tokentrail.tools import batched_bench, lenient_json, llama_bench
+from tokentrail.tools import batched_bench, devices, lenient_json, llama_bench
 
 EXPECTED = (
     "a llama-bench output (Markdown, jsonl, json, csv), a llama-batched-bench output (Markdown, jsonl), "
@@ -20,7 +20,10 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class Part:
-    """One case to be: what of a file belongs together (one model on one device, one kind of request)."""
+    """One case to be: what of a file belongs together (one model on one device, one kind of request).
+
+    device: "cpu", "gpu" or "hybrid", as tokentrail.tools.devices tells them apart.
+    """
 
     file: Path
     tool: str
@@ -72,7 +75,26 @@ def _bench(path: Path, text: str) -> list[Part]:
         settings = test["settings"]
         build = settings.get("build_number"), settings.get("build_commit")
         groups.setdefault((settings.get("model_type"), settings["device"], build), []).append(test)
+    for (model, _, _), tests in groups.items():
+        if not any(name in tests[0]["settings"] for name in ("backends", *devices.OLD_BACKEND_FLAGS)):
+            raise Problem(f"the rows of {model} name no backend, so where they ran is not known; restore the column")
+        _refuse_mixed(model, tests)
     return [_bench_part(path, model, device, tests) for (model, device, _), tests in groups.items()]
+
+
+def _refuse_mixed(model: str | None, tests: Sequence[dict[str, Any]]) -> None:
+    """Rows of other files of one name, or of other hardware, would stand for one model on one machine."""
+    for name in ("model_filename", "model_size", "model_n_params", "gpu_info", "cpu_info"):
+        values = {str(t["settings"].get(name)) for t in tests}
+        _two(model, name, values)
+    for name in ("size", "params"):
+        _two(model, name, {str((t["reported"].get("printed", {}).get(name) or {}).get("text")) for t in tests})
+
+
+def _two(model: str | None, name: str, values: set[str]) -> None:
+    if len(values) > 1:
+        said = ", ".join(sorted(values))
+        raise Problem(f"rows of {model} differ in {name} ({said}); import each as a run of its own")
 
 
 def _bench_part(path: Path, model: str | None, device: str, tests: Sequence[dict[str, Any]]) -> Part:
@@ -92,7 +114,7 @@ def _bench_part(path: Path, model: str | None, device: str, tests: Sequence[dict
         if len(values) == 1:
             arguments[key] = next(iter(values.values()))
     return Part(
-        path, "llama-bench", "bench", "gpu" if device == "hybrid" else device, arguments, model, limits["size"],
+        path, "llama-bench", "bench", device, arguments, model, limits["size"],
         limits["params"], settings.get("n_threads"), (settings.get("build_number"), settings.get("build_commit")),
         settings.get("backends"),
     )  # fmt: skip

@@ -121,11 +121,15 @@ def set_aside(run: Path, case_id: str, key: str | None = None) -> list[Path]:
 
     Returns the new places. Raises Problem when there is nothing to move.
     """
+    known = sorted(path.name for path in (run / "raw").glob("[!.]*") if path.is_dir())
+    # Only what a folder of raw/ is called: "", ".." or a path would move more than one case.
     folder = run / "raw" / case_id
-    found = [folder / key] if key else sorted(folder.glob("[!.]*")) if folder.is_dir() else []
-    found = [path for path in found if path.is_dir()]
+    keys = sorted(path.name for path in folder.glob("[!.]*") if path.is_dir()) if case_id in known else []
+    found = [folder / name for name in keys if key in (None, name)]
+    plan = run / "plan.json"
+    if found and plan.exists() and jsonio.read_json(plan).get("origin") == "transcribed":
+        raise Problem(f"{run} was measured elsewhere and cannot be measured again; nothing was moved")
     if not found:
-        known = sorted(p.name for p in (run / "raw").glob("*")) if (run / "raw").is_dir() else []
         raise Problem(
             f"{run} has no measurement of case {case_id}{f' with key {key}' if key else ''} "
             f"(measured cases: {', '.join(known) or 'none'})"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import http.client
-import json
 import socket
 import time
 from typing import Any
@@ -17,7 +16,7 @@ from tokentrail.measuring import arguments, requests
 from tokentrail.measuring.child import Child
 from tokentrail.measuring.job import Job, Talk, process
 from tokentrail.problems import Problem
-from tokentrail.tools import server_answers
+from tokentrail.tools import lenient_json, server_answers
 
 # Loading takes seconds; asking this often costs the server nothing and adds at most this to the wait.
 POLL_S = 0.02
@@ -125,12 +124,12 @@ class Session:
             text = wrong[0]["message"] if wrong else f"another program listens on port {self.port}"
             raise Problem(f"{text}; stop the other server and try again")
         template = props.get("chat_template")
-        entry = next(iter(models.get("data") or []), {})
+        entry, settings = server_answers.model_entry(models), props.get("default_generation_settings")
         self.server["props"] = {
             "build_info": props.get("build_info"),
             "model_path": props.get("model_path"),
             "total_slots": props.get("total_slots"),
-            "n_ctx": (props.get("default_generation_settings") or {}).get("n_ctx"),
+            "n_ctx": settings.get("n_ctx") if isinstance(settings, dict) else None,
             "chat_template_sha256": sha256_text(template) if isinstance(template, str) else None,
         }
         self.server["model"] = {"id": entry.get("id"), "meta": entry.get("meta")}
@@ -199,7 +198,7 @@ def get(port: int, path: str) -> tuple[int | None, str]:
 def _json(port: int, path: str) -> dict[str, Any]:
     status, text = get(port, path)
     try:
-        found = json.loads(text) if status == 200 else None
+        found = lenient_json.loads(text) if status == 200 else None
     except ValueError:
         found = None
     if not isinstance(found, dict):

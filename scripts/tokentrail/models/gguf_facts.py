@@ -10,8 +10,11 @@ from tokentrail.models.gguf_file import Header, Tensor, read_header
 from tokentrail.problems import Problem
 
 F16_BYTES = 2
+LARGEST_COUNT = 2**24
 EMBEDDING = "token_embd.weight"
 OUTPUT = "output.weight"
+# Tables of which a token takes one row, whatever else is tied: embeddings of each layer, of a position, of a kind.
+ROWS_ONLY = ("per_layer_token_embd.weight", "position_embd.weight", "token_types.weight")
 
 
 def read(
@@ -62,8 +65,8 @@ def streamed_bytes_per_token(tensors: tuple[Tensor, ...], metadata: dict[str, An
     """Bytes of weights read for one decoded token at batch 1.
 
     All tensors, except: the token embedding where the output matrix is stored apart (then one row of it is read; where
-    it is tied, it *is* the output matrix and is read whole), the share of expert tensors that are not used, and the
-    layers that only predict further tokens ahead (MTP), which plain decoding does not run.
+    it is tied, it *is* the output matrix and is read whole), other tables of rows, the share of expert tensors that
+    are not used, and the layers that only predict further tokens ahead (MTP), which plain decoding does not run.
     """
     untied = any(t.name == OUTPUT for t in tensors)
     routed = experts(metadata)
@@ -73,7 +76,7 @@ def streamed_bytes_per_token(tensors: tuple[Tensor, ...], metadata: dict[str, An
     unused = tuple(f"blk.{layer}." for layer in range(max(layers - ahead, 0), layers))
     total = 0
     for tensor in tensors:
-        if (untied and tensor.name == EMBEDDING) or tensor.name.startswith(unused):
+        if (untied and tensor.name == EMBEDDING) or tensor.name in ROWS_ONLY or tensor.name.startswith(unused):
             continue
         if routed and "_exps." in tensor.name:
             total += tensor.bytes * routed["used"] // routed["count"]
@@ -108,14 +111,21 @@ def kv_bytes_per_position(metadata: dict[str, Any]) -> tuple[int | None, dict[st
         if value(key):
             return None, {"kv_bytes_per_position": f"the cache of {architecture} has {what}"}
     layers, heads = value("block_count"), value("attention.head_count")
-    if not (isinstance(layers, int) and isinstance(heads, int) and layers > 0 and heads > 0):
+    if not (_is_count(layers) and _is_count(heads) and layers and heads):
         return None, {"kv_bytes_per_position": "the file does not say its layers and heads as single numbers"}
     kv_heads = value("attention.head_count_kv")
     kv_heads = heads if kv_heads is None else kv_heads
     per_layer = kv_heads if isinstance(kv_heads, list) else [kv_heads] * layers
-    head = (value("embedding_length") or 0) // heads
-    width = (value("attention.key_length") or head) + (value("attention.value_length") or head)
+    sizes = [value(key) or 0 for key in ("embedding_length", "attention.key_length", "attention.value_length")]
+    if not all(map(_is_count, [*per_layer, *sizes])):
+        return None, {"kv_bytes_per_position": "the file does not say the heads of keys and values as whole numbers"}
+    embedding, key_length, value_length = sizes
+    width = (key_length or embedding // heads) + (value_length or embedding // heads)
     return sum(per_layer) * width * F16_BYTES, {}
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_COUNT
 
 
 def _typed(value: Any, kind: type) -> Any:

@@ -185,6 +185,8 @@ def _read(cursor: _Cursor, size: int) -> Header:
     metadata = {}
     for _ in range(key_count):
         key = cursor.text()
+        if key in metadata:
+            raise ValueError(f"key {key!r} is there twice")
         metadata[key] = cursor.value(GGUFValueType(cursor.scalar("<I")))
     tensors = tuple(cursor.tensor() for _ in range(tensor_count))
     alignment = metadata.get("general.alignment", 32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -13,13 +14,18 @@ FITTED = (*PRIMARY, "sweep-depth")  # no flag is varied in these: a straight lin
 # what a test was varied in, and how that is written in an id
 _VARIED = (
     ("n_depth", "d"), ("n_prompt", "p"), ("n_gen", "n"), ("n_batch", "b"), ("n_ubatch", "ub"), ("flash_attn", "fa"),
-    ("type_k", "k"), ("type_v", "v"), ("n_gpu_layers", "ngl"), ("n_threads", "t"),
+    ("type_k", "k"), ("type_v", "v"), ("n_gpu_layers", "ngl"), ("n_threads", "t"), ("split_mode", "sm"),
+    ("main_gpu", "mg"), ("devices", "dev"), ("tensor_split", "ts"), ("no_kv_offload", "nkvo"),
+    ("no_op_offload", "nopo"), ("n_cpu_moe", "ncmoe"), ("tensor_buft_overrides", "ot"), ("use_mmap", "mmap"),
+    ("use_direct_io", "dio"), ("load_mode", "lm"), ("poll", "poll"), ("cpu_mask", "mask"), ("cpu_strict", "strict"),
+    ("embeddings", "embd"), ("no_host", "noh"),
 )  # fmt: skip
 _IN_WORDS = {"d": "depth {}", "p": "prompt {}", "n": "answer {}", "ub": "ubatch {}", "fa": "flash attention {}"}
 _SWEPT = {"sweep-depth": "n_depth", "sweep-ubatch": "n_ubatch", "sweep-flash": "flash_attn"}
 
 
 def tests(records: Iterable[Evidence]) -> Iterator[Context]:
+    """Every test of every record, named by model, device, tag and what was varied."""
     taken: dict[Any, str] = {}
     for record in records:
         document = record.document
@@ -45,7 +51,7 @@ def _varied(test: dict[str, Any], same: list[dict[str, Any]], swept: str | None,
     for key, letters in _VARIED:
         values = {str(_setting(t, key)) for t in same}
         if len(values) > 1 or (key == swept and not tagged):
-            parts.append((letters, str(_setting(test, key)).lower().replace("_", "-")))
+            parts.append((letters, re.sub(r"[^a-z0-9.-]+", "-", str(_setting(test, key)).lower())))
     return parts
 
 

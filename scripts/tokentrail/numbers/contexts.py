@@ -22,6 +22,8 @@ def of(record: Evidence, words: Mapping[str, Any] | None = None, **more: Any) ->
     return Context({**named, **(words or {})}, record, model, document["device"], **more)
 
 
-def own(taken: dict[Any, str], key: Any, case: str) -> str:
-    """What a case adds to an id that another case already has: its own name; nothing where the id is free."""
-    return "" if taken.setdefault(key, case) == case else f"-{case}"
+def own(taken: dict[Any, Any], key: Any, case: str) -> str:
+    """What a case adds to an id that is taken: its own name, and a count where it has itself used it before."""
+    named = "" if taken.setdefault(key, case) == case else f"-{case}"
+    taken[key, case] = n = taken.get((key, case), 0) + 1
+    return named + (f"-{n}" if n > 1 else "")

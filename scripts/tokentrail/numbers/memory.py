@@ -13,7 +13,7 @@ def _gpu(context: Context) -> bool:
 
 
 def _untied(context: Context) -> bool:
-    return context.record.document["model"].get("tied_embedding") is False
+    return (context.record.document["model"] or {}).get("tied_embedding") is False
 
 
 def _plain_test(context: Context) -> bool:

@@ -10,6 +10,7 @@ from tokentrail.numbers.registry import Context, Evidence, escape, fact
 
 
 def batches(records: Iterable[Evidence]) -> Iterator[Context]:
+    """Every batch size of every record; those of the lesson's own small model carry no model in their ids."""
     taken: dict[Any, str] = {}
     for record in records:
         document = record.document

@@ -13,7 +13,7 @@ Reasons = list[dict[str, str]]
 def device(record: dict[str, Any], case: Mapping[str, Any]) -> Reasons:
     """The device that was planned must be the one that was used; what was used is written into the record."""
     used = record["device"]
-    if used in (None, case["device"]):
+    if used in (None, case["device"]) or record["origin"] == "transcribed":
         return []
     text = f"planned for the {case['device']}, but it ran on the {used}"
     if used == "cpu":

@@ -65,7 +65,7 @@ def changed_files(folder: Path, measurement: Mapping[str, Any]) -> Iterator[tupl
     """Every raw file beside the measurement that is missing or differs from its hash, with what is wrong."""
     for name, sha256 in _hashes(measurement).items():
         path = folder / name
-        if not path.exists():
+        if not path.is_file():
             yield path, "is missing"
         elif jsonio.sha256_file(path) != sha256:
             yield path, "was changed: its SHA-256 is not the one in measurement.json"

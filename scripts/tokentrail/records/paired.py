@@ -10,6 +10,7 @@ from typing import Any
 
 from tokentrail import statistics
 from tokentrail.statistics import Interval
+from tokentrail.tools import server_stream
 
 # quantity -> (the two times, as they stand in a request; how they are paired)
 PAIRS = {
@@ -22,10 +23,13 @@ PERCENTILES = {"itl_p50_ms": 50, "itl_p95_ms": 95, "itl_p99_ms": 99}
 
 
 def percentile(request: Mapping[str, Any], quantity: str) -> tuple[float | None, str | None]:
-    """(ms, None), or (None, why not): too few gaps, or gaps between chunks that are not tokens."""
+    """(ms, None), or (None, why not): too few gaps, or gaps between chunks that are not tokens or came together."""
+    gaps = request.get("itl_ms") or []
+    if server_stream.came_together(gaps):
+        return None, "tokens of this answer arrived several at a time, so its gaps are not times between tokens"
     if request.get("decided_by") != "client":
         return None, "chunks of this answer are not tokens, so its gaps are not times between tokens"
-    return statistics.percentile(request.get("itl_ms") or [], PERCENTILES[quantity])
+    return statistics.percentile(gaps, PERCENTILES[quantity])
 
 
 def value(request: Mapping[str, Any], quantity: str) -> float | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from tokentrail import statistics
+from tokentrail import config, statistics
 from tokentrail.problems import Problem
 from tokentrail.records import paired, views
 from tokentrail.statistics import Interval
@@ -21,10 +21,14 @@ _TIMES = {"ttft_ms": "client_ttft_s", "rest_ms": "client_rest_s"}
 _HALVES = {"prompt": "prompt_ms", "predicted": "predicted_ms"}
 
 
+class _Loader(config.EachKeyOnce, yaml.BaseLoader):
+    """Every value as the text that is printed."""
+
+
 def load(text: str) -> list[dict[str, str]]:
     """The requests of a requests.yaml with every value as printed (0.070 is not 0.07)."""
     try:
-        found = yaml.load(text, Loader=yaml.BaseLoader)
+        found = yaml.load(text, Loader=_Loader)
         requests = found["requests"]
     except (yaml.YAMLError, TypeError, KeyError) as error:
         why = " ".join(str(error).split())
@@ -34,6 +38,11 @@ def load(text: str) -> list[dict[str, str]]:
     for request in requests:
         if not isinstance(request, dict) or not isinstance(request.get("case"), str):
             raise Problem("requests file: every request needs a `case` (its name) and printed values")
+        if odd := next((key for key, value in request.items() if not isinstance(value, str)), None):
+            raise Problem(f"request {request['case']}: {odd} is {request[odd]!r}, which is not a printed value")
+    names = [request["case"] for request in requests]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise Problem(f"requests file: request {twice!r} stands twice; give each a name of its own")
     return requests
 
 
@@ -110,9 +119,12 @@ def _interval(low: float, high: float) -> dict[str, Any]:
 
 def _numbers(name: str, key: str, text: str) -> tuple[float, float, float]:
     try:
-        return statistics.printed(text)
+        low, value, high = statistics.printed(text)
     except ValueError:
         raise Problem(f"request {name}: {key} is {text!r}, which is not a printed number") from None
+    if value < 0 or (value == 0 and "tokens_per_s" in key):
+        raise Problem(f"request {name}: {key} is {text!r}, which no time and no rate can be")
+    return max(low, 0.0), value, high
 
 
 def _count(name: str, printed: Mapping[str, str], key: str) -> int | None:
@@ -129,7 +141,7 @@ def _rate(tokens: int | None, ms: float | None) -> float | None:
 
 def server(text: str) -> dict[str, Any]:
     """What the file says of the server: model, context …, as printed."""
-    found = yaml.load(text, Loader=yaml.BaseLoader)
+    found = yaml.load(text, Loader=_Loader)
     stated = found.get("server") or {}
     if not isinstance(stated, dict):
         raise Problem("requests file: `server` is a mapping of what is known of the server")

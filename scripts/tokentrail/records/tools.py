@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -30,7 +31,8 @@ def _bench(measurement: Mapping[str, Any], folder: Path) -> Found:
     planned = llama_bench_plan.planned_tests(measurement["case"]["arguments"])
     parsed = [llama_bench.parse(*outputs(p, folder), planned, process=p["index"]) for p in measurement["processes"]]
     joined = join_tests([p["tests"] for p in parsed])
-    labels = {test["settings"]["device"] for test in joined}
+    layers = (measurement["model"] or {}).get("layers")
+    labels = {devices.device(test["settings"], layers) for test in joined}
     return {
         "tests": joined,
         "device": labels.pop() if len(labels) == 1 else measurement["case"]["device"],
@@ -77,7 +79,7 @@ def batches(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         for name in ("prefill", "decode"):
             key = f"{name}_tokens_per_s"
             samples = [(r["process"], r["cold"], r[key]) for r in group if r[key] is not None]
-            batch[name] = views.first(samples[0][2] if samples else None, samples)
+            batch[name] = views.first(group[0][key], samples)
         found.append(batch)
     return found
 
@@ -102,16 +104,19 @@ def _ceiling(measurement: Mapping[str, Any], folder: Path) -> Found:
 
 def _flagged_device(measurement: Mapping[str, Any]) -> str:
     """Where a tool that names no device ran, from the engine, the machine and its flags."""
-    arguments = measurement["case"]["arguments"]
     backend = measurement["engine"]["backend"]
+    argv = next((process["argv"] for process in measurement["processes"]), [])
+    said = dict(itertools.pairwise([*argv, ""]))
     row = {
         "backends": "CPU" if backend == "cpu" else backend.upper(),
-        "n_gpu_layers": arguments.get("n_gpu_layers", -1),
+        "n_gpu_layers": said.get("-ngl", -1),
+        "no_op_offload": bool({"-nopo", "--no-op-offload"} & set(argv)),
+        "devices": said.get("-dev", said.get("--device")),
         "gpu_info": ", ".join(gpu["name"] for gpu in measurement["machine"]["gpus"]),
     }
     if backend not in ("cuda", "CUDA"):
         row.pop("gpu_info")  # only NVIDIA's are listed by the probe
-    return devices.device(row)
+    return devices.device(row, (measurement["model"] or {}).get("layers"))
 
 
 def _server(measurement: Mapping[str, Any], folder: Path) -> Found:

@@ -12,7 +12,7 @@ from typing import Any
 from tokentrail import statistics
 from tokentrail.problems import Problem
 from tokentrail.records import printed_requests, views
-from tokentrail.tools import batched_bench, lenient_json, llama_bench
+from tokentrail.tools import batched_bench, devices, lenient_json, llama_bench
 
 Found = dict[str, Any]
 
@@ -24,7 +24,7 @@ def read(measurement: Mapping[str, Any], folder: Path) -> Found:
     tool, role = measurement["case"]["tool"], measurement["case"]["role"]
     device = measurement["case"]["device"]
     if tool == "llama-bench":
-        return bench(text, transcription)
+        return bench(text, transcription, (measurement["model"] or {}).get("layers"))
     if tool == "llama-batched-bench":
         return {**batched(text), "device": device}
     if role == "serve":
@@ -32,7 +32,7 @@ def read(measurement: Mapping[str, Any], folder: Path) -> Found:
     return {**printed_requests.read(text, transcription["requests"]), "device": device}
 
 
-def bench(text: str, transcription: Mapping[str, Any]) -> Found:
+def bench(text: str, transcription: Mapping[str, Any], layers: int | None = None) -> Found:
     """Tests of a llama-bench output that are of this case (`select`: model and device of the rows)."""
     found = llama_bench.parse(text, 0, "", None, allow_tables=True, repetitions=transcription.get("repetitions"))
     tests = [t for t in found["tests"] if belongs(t, transcription["select"])]
@@ -41,7 +41,9 @@ def bench(text: str, transcription: Mapping[str, Any]) -> Found:
             rounded(test)
         else:
             test |= views.of([(s["process"], s["cold"], s["tokens_per_s"]) for s in test["samples"]])
-    return {"tests": tests, "device": transcription["select"]["device"],
+    labels = {devices.device(test["settings"], layers) for test in tests}
+    device = labels.pop() if len(labels) == 1 else transcription["select"]["device"]
+    return {"tests": tests, "device": device,
             "reasons": found["reasons"], "remarks": found["remarks"]}  # fmt: skip
 
 

@@ -31,11 +31,8 @@ def of(samples: Sequence[Sample]) -> dict[str, Any]:
 
 
 def first(value: float | None, samples: Sequence[Sample]) -> dict[str, Any]:
-    """The same where what is published is one sample alone: the first."""
-    found = of(samples)
-    if value is not None:
-        found["as_published"] = single(value)
-    return found
+    """The same where what is published is one sample alone: the first, and nothing where that one is unknown."""
+    return of(samples) | {"as_published": None if value is None else single(value)}
 
 
 def single(value: float, interval: Mapping[str, Any] | None = None) -> dict[str, Any]:

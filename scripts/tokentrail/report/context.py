@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tokentrail import jsonio
+from tokentrail import claims, jsonio
 from tokentrail.figures import FIGURES
 from tokentrail.figures.data import Number, RunData, load
 from tokentrail.report import patterns, story
@@ -68,8 +68,11 @@ class Report:
 
 
 def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Report:
-    """Read a run and everything beside it; `published_dir` is the run to compare with (none: the run itself is it)."""
-    run = load(run_dir)
+    """Read a run and everything beside it; `published_dir`: the run to compare with (default: its claims ledger's)."""
+    run, ledger = load(run_dir), optional(run_dir / "claims.json")
+    if published_dir is None and ledger:
+        named = "/".join(ledger["published_run"][key] for key in ("machine", "engine", "campaign"))
+        published_dir = claims.folder_of(named, run_dir)
     published = load(published_dir) if published_dir and (published_dir / "numbers.json").exists() else None
     if published and published.name == run.name:
         published = None
@@ -79,7 +82,6 @@ def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Repo
     steps = story.steps_of(
         run, {name for name, figure in figures.items() if figure.drawn}, words, plan.get("skipped", []), published
     )
-    ledger = optional(run_dir / "claims.json")
     claimed = {claim["id"] for claim in ledger.get("claims", [])}
     # a sweep's numbers stand in its grids
     tables = {step.step: [] if step.step == "sweep" else table(run, published, step.step, claimed) for step in steps}

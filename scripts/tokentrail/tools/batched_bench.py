@@ -16,6 +16,7 @@ from tokentrail.tools.failures import decode_failure, failed, plain_lines, reaso
 
 _COLUMNS = {"PP": "pp", "TG": "tg", "B": "pl", "N_KV": "n_kv", "T_PP s": "t_pp", "S_PP t/s": "speed_pp",
             "T_TG s": "t_tg", "S_TG t/s": "speed_tg", "T s": "t", "S t/s": "speed"}  # fmt: skip
+_TIME = int | float | None
 _HEADER = re.compile(r"(?:main|llama[-_]batched[-_]bench):\s*(n_kv_max\s*=.*)")
 
 
@@ -55,7 +56,7 @@ def parse(
     else:
         # An output that could not be read at all says nothing of what was measured.
         reasons += checks.check(rows, planned, reported) if rows or not reasons else []
-        if line := decode_failure(stderr):
+        if line := decode_failure(stderr) or decode_failure(text):
             reasons.append(reason("decode-failed", f"work was not done although it exited 0: {line}"))
     if table and rows:
         sentence = "a table has times rounded to 1 ms and speeds to 2 decimals; run with --output-format jsonl"
@@ -95,6 +96,11 @@ def _jsonl(text: str, reasons: list[dict], remarks: list[dict]) -> list[dict]:
     missing = sorted({n for row in rows for n in ("pp", "tg", "pl", "t_pp", "t_tg") if n not in row})
     if missing:
         reasons.append(reason("missing-fields", f"rows of the output lack {', '.join(missing)}"))
+    words = {f"{n} {row[n]!r}" for row in rows for n in ("t_pp", "t_tg") if not isinstance(row.get(n), _TIME)}
+    if words:
+        reasons.append(
+            reason("impossible-time", f"a row of the output has {', '.join(sorted(words))}; a time is a number")
+        )
     whole = [all(_is_count(r.get(name)) for name in ("pp", "tg", "pl")) for r in rows]
     good = [r for r, fits in zip(rows, whole, strict=True) if fits]
     bad = next((r for r, fits in zip(rows, whole, strict=True) if not fits), {})
@@ -169,4 +175,4 @@ def _finite(value: object) -> float | None:
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31

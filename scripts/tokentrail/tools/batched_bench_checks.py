@@ -43,20 +43,29 @@ def impossible(row: dict) -> str | None:
     what = f"row pp={pp}, tg={tg}, pl={pl}"
     if pl < 1 or pp + tg == 0 or min(row["t_pp_s"] or 0, row["t_tg_s"] or 0) < 0:
         return f"{what} has no sequence, no token or a time below 0"
+    rates = (row["prefill_tokens_per_s"] or 0, row["decode_tokens_per_s"] or 0)
+    if min(rates) < 0:
+        return f"{what} has a rate below 0"
     if n_kv not in (pl * (pp + tg), pp + pl * tg):
         return f"{what} says n_kv {n_kv}, its counts give {pl * (pp + tg)}: were columns mixed up?"
-    for printed, tokens, t, rate in _prints(row):
+    for printed, counts, t, rate in _prints(row):
         low, _, high = rounding.printed(t)
         slow, _, fast = rounding.printed(rate)
-        if tokens and low > 0 and not (tokens / high <= fast * 1.001 and slow <= tokens / low * 1.001):
+        fits = [n / high <= fast * 1.001 and slow <= n / low * 1.001 for n in counts if low > 0 and n]
+        if fits and not any(fits):
             return f"{what} prints {printed} {t} s and {rate} t/s, which contradict each other"
     return None
 
 
-def _prints(row: dict) -> list[tuple[str, int, str, str]]:
-    """(column, tokens, printed time, printed rate) of a table row, where both are numbers."""
+def _prints(row: dict) -> list[tuple[str, tuple[int, ...], str, str]]:
+    """(column, possible tokens, printed time, printed rate) of a table row, where both are numbers.
+
+    A row does not say whether its prompt was shared, so read once.
+    """
     printed = row.get("as_printed") or {}
-    halves = (("T_TG", row["pl"] * row["tg"], "t_tg", "speed_tg"), ("T", row["n_kv"], "t", "speed"))
+    pp, tg, pl = row["pp"], row["tg"], row["pl"]
+    halves = (("T_PP", (pl * pp, pp), "t_pp", "speed_pp"), ("T_TG", (pl * tg,), "t_tg", "speed_tg"),
+              ("T", (row["n_kv"],), "t", "speed"))  # fmt: skip
     pairs = [(column, n, printed[t], printed[s]) for column, n, t, s in halves if t in printed and s in printed]
     return [p for p in pairs if not any(isinstance(number(text), str | None) for text in p[2:])]
 

@@ -78,10 +78,13 @@ def lscpu(text: str) -> dict:
     text: of `lscpu` (English, or its --json) or of macOS's `sysctl hw machdep.cpu`.
     In a virtual machine one thread per core may hide SMT: these are vCPUs, not cores.
     """
-    found = _fields(text)
-    sockets = _int(found.get("Socket(s)")) or _int(found.get("Cluster(s)"))
-    cores = _int(found.get("Core(s) per socket")) or _int(found.get("Core(s) per cluster"))
-    threads = _int(found.get("Thread(s) per core"))
+    said = _fields(text)
+    found = {key: values[-1] for key, values in said.items()}
+    # A processor of big and little cores has one block of lines for each kind.
+    sockets = _ints(said.get("Socket(s)")) or _ints(said.get("Cluster(s)"))
+    cores = _ints(said.get("Core(s) per socket")) or _ints(said.get("Core(s) per cluster"))
+    physical = sum(a * b for a, b in zip(sockets, cores, strict=True)) if len(sockets) == len(cores) else None
+    threads = max(_ints(said.get("Thread(s) per core")), default=None)
     virtual = any(key in found for key in ("Hypervisor vendor", "Virtualization type"))
     remark = None
     if threads and threads > 1:
@@ -93,11 +96,11 @@ def lscpu(text: str) -> dict:
         remark = "cores and threads are not told here; is this lscpu in another language? Run it with LC_ALL=C"
     return {
         "logical": logical,
-        "physical": sockets * cores if sockets and cores else _int(found.get("hw.physicalcpu")),
+        "physical": physical or _int(found.get("hw.physicalcpu")),
         "threads_per_core": threads,
-        "sockets": sockets,
+        "sockets": sum(sockets) or None,
         "virtual": virtual,
-        "model": found.get("Model name") or found.get("machdep.cpu.brand_string"),
+        "model": ", ".join(dict.fromkeys(said.get("Model name", []))) or found.get("machdep.cpu.brand_string"),
         "remark": remark,
     }
 
@@ -169,19 +172,30 @@ def driver_problem(text: str) -> dict | None:
     return None
 
 
-def _fields(text: str) -> dict[str, str]:
-    """`key: value` lines, or lscpu's JSON with its nested children, as one flat dict."""
+def _fields(text: str) -> dict[str, list[str]]:
+    """Values by key, in order: of `key: value` lines, or of lscpu's JSON with its nested children."""
+    pairs = [line.partition(":")[::2] for line in text.splitlines()]
     if text.lstrip().startswith("{"):
         try:
-            todo, found = list(lenient_json.loads(text).get("lscpu") or []), {}
-        except (ValueError, AttributeError):
+            value = lenient_json.loads(text)
+        except ValueError:
             return {}
+        pairs, todo = [], [value.get("lscpu")] if isinstance(value, dict) else []
         while todo:
             one = todo.pop(0)
-            found[str(one.get("field")).strip().removesuffix(":")] = str(one.get("data") or "")
-            todo += one.get("children") or []
-        return found
-    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
+            if isinstance(one, list):
+                todo = one + todo
+            elif isinstance(one, dict):
+                pairs.append((str(one.get("field")).strip().removesuffix(":"), str(one.get("data") or "")))
+                todo.insert(0, one.get("children"))
+    found: dict[str, list[str]] = {}
+    for key, value in pairs:
+        found.setdefault(key.strip(), []).append(value.strip())
+    return found
+
+
+def _ints(texts: list[str] | None) -> list[int]:
+    return [n for text in texts or [] if (n := _int(text)) is not None]
 
 
 def _int(text: str | None) -> int | None:

@@ -16,6 +16,11 @@ _QUOTED = re.compile(r"^ {0,3}> ?", re.M)
 # Colour codes of a terminal; not inside JSON strings, where an escape character is written as \\u001b.
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+# An escape, or half of a UTF-16 pair without its other half, as a proxy in JavaScript cuts them: it is no character.
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(u[dD][89a-fA-F]\w\w)|.)", re.A)
+_ARRAY = re.compile(r"\[\s*(?:[{\]]|\Z)")
+# No count and no time has more digits; the largest float has 309.
+_DIGITS = 300
 
 
 def _float(text: str) -> float | None:
@@ -24,7 +29,11 @@ def _float(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-_OPTIONS = {"strict": False, "parse_constant": lambda _: None, "parse_float": _float}
+def _int(text: str) -> int | None:
+    return int(text) if len(text) < _DIGITS else None
+
+
+_OPTIONS = {"strict": False, "parse_constant": lambda _: None, "parse_float": _float, "parse_int": _int}
 _DECODER = json.JSONDecoder(**_OPTIONS)
 
 
@@ -56,6 +65,11 @@ def printed_text(data: str | bytes) -> str:
     return _QUOTED.sub("", text) if lines and all(_QUOTED.match(line) for line in lines) else text
 
 
+def whole_characters(text: str) -> str:
+    """JSON text with every escaped half of a character as \\ufffd: what is read can be written again as UTF-8."""
+    return _ESCAPE.sub(lambda m: "\\ufffd" if m[1] else m[0], text) if "\\u" in text else text
+
+
 def null_bare_numbers(text: str) -> tuple[str, int]:
     """Replace nan, -nan, inf … outside strings by null; returns the text and how many were replaced."""
     count = 0
@@ -73,20 +87,20 @@ def null_bare_numbers(text: str) -> tuple[str, int]:
 def loads(text: str) -> object:
     """One JSON value, bare nan and inf read as null; ValueError as json.loads gives it, or nested too deep."""
     try:
-        return json.loads(null_bare_numbers(text)[0], **_OPTIONS)
+        return json.loads(null_bare_numbers(whole_characters(text))[0], **_OPTIONS)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
 
 def objects(text: str) -> Found:
     """Every top-level object of an array, of JSON lines, or of either with other lines mixed in."""
-    text, nulled = null_bare_numbers(printed_text(text))
+    text, nulled = null_bare_numbers(whole_characters(printed_text(text)))
     found, at, depth = Found(nulled=nulled), 0, 0
     while at < len(text):
         char = text[at]
         if char in " \t\n,":
             at += 1
-        elif char == "[" and text[at + 1 :].lstrip()[:1] in ("", "{", "]"):
+        elif char == "[" and _ARRAY.match(text, at):
             depth, at = depth + 1, at + 1
         elif char == "]" and depth:
             depth, at = depth - 1, at + 1

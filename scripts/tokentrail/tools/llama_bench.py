@@ -19,8 +19,8 @@ REQUIRED = ("n_prompt", "n_gen")
 # `samples_ts` has 6 significant digits (5e-6 at worst), `avg_ts` 6 decimals.
 RELATIVE, ABSOLUTE = 5.001e-6, 5.1e-7
 DEFAULT_REPETITIONS = 5
-# A clock that ran backwards gives a 64-bit time near 2^64.
-WRAPPED_NS = 2**62
+# A clock that ran backwards gives a 64-bit time near 2^64; a count is a 32-bit integer in the tool.
+WRAPPED_NS, COUNTS_BELOW = 2**62, 2**31
 # About mid-May 2025; earlier builds went on after a failed decode and printed a rate for work not done.
 CHECKS_DECODE_FROM = 5400
 _RESULTS = {"avg_ns", "stddev_ns", "avg_ts", "stddev_ts", "samples_ns", "samples_ts", "test_time", "printed"}
@@ -53,7 +53,7 @@ def parse(
         reasons = failed("llama-bench", exit_status, stderr, finished) + reasons
     else:
         reasons += check(tests, planned, found.cut, bool(reasons))
-        if line := decode_failure(stderr):
+        if line := decode_failure(stderr) or decode_failure("\n".join(found.noise)):
             reasons.append(reason("decode-failed", f"work was not done although it exited 0: {line}"))
     if tests and found.format in ("markdown", "csv") and not allow_tables:
         sentence = f"a {found.format} output has no samples, so nothing can be derived from it; run with -o jsonl"
@@ -66,14 +66,15 @@ def parse(
 
 def _complete(row: dict, reasons: list[dict]) -> bool:
     """Fields without which a row is no test; a missing depth is 0 (builds before 2025)."""
-    missing = [name for name in (*REQUIRED, "samples_ns") if name not in row]
+    missing = [name for name in REQUIRED if row.get(name) is None] + ["samples_ns"] * ("samples_ns" not in row)
     if missing:
         reasons.append(reason("missing-fields", f"a row of the output lacks {', '.join(missing)}"))
         return False
-    counts = {name: row.get(name) or 0 for name in (*REQUIRED, "n_depth")}
-    bad = [f"{name} {v!r}" for name, v in counts.items() if isinstance(v, bool) or not isinstance(v, int) or v < 0]
+    counts = {name: 0 if row.get(name) is None else row[name] for name in (*REQUIRED, "n_depth")}
+    bad = [f"{name} {v!r:.40}" for name, v in counts.items() if type(v) is not int or not 0 <= v < COUNTS_BELOW]
     if bad:
-        reasons.append(reason("impossible-count", f"a row of the output has {', '.join(bad)}; a count is 0 or more"))
+        sentence = f"a row of the output has {', '.join(bad)}; a count is 0 or more, and below {COUNTS_BELOW}"
+        reasons.append(reason("impossible-count", sentence))
     return not bad
 
 
@@ -121,14 +122,19 @@ def _samples(values: object, tokens: int, process: int, label: str, reasons: lis
 
 def _compare(label: str, rates: list[float], row: dict, remarks: list[dict]) -> None:
     average, mean = row.get("avg_ts"), statistics.mean(rates)
-    if rates and isinstance(average, int | float) and not _close(average, mean):
+    if rates and _is_number(average) and not _close(average, mean):
         sentence = f"{label}: the tool's average {average:g} is not the mean {mean:.6f} of its samples"
         remarks.append(reason("tool-average-differs", sentence))
     own = row.get("samples_ts")
     if not isinstance(own, list) or not rates:
         return
-    if len(own) != len(rates) or any(v is not None and not _close(v, r) for v, r in zip(own, rates, strict=False)):
+    pairs = [(v, r) for v, r in zip(own, rates, strict=False) if v is not None]
+    if len(own) != len(rates) or not all(_is_number(v) and _close(v, r) for v, r in pairs):
         remarks.append(reason("tool-samples-differ", f"{label}: samples_ts does not follow from samples_ns"))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _close(first: float, second: float) -> bool:
@@ -161,7 +167,7 @@ def _as_float(value: object) -> float | None:
 def _settings(row: dict) -> dict:
     """Everything a row says of how it was run, unknown fields verbatim; auto, off, on in words."""
     settings = {name: value for name, value in row.items() if name not in _RESULTS | {"n_prompt", "n_gen", "n_depth"}}
-    if "flash_attn" in settings:
+    if isinstance(settings.get("flash_attn"), int):
         settings["flash_attn"] = _WORDS.get(settings["flash_attn"], settings["flash_attn"])
     if settings.get("n_gpu_layers") == -1:
         settings["n_gpu_layers_meaning"] = "auto: as many layers as fit"
@@ -180,8 +186,9 @@ def _reported(found: llama_bench_rows.Rows, remarks: list[dict]) -> dict:
     for row in found.rows:
         if sentence := devices.several_gpus(row):
             remarks.append(reason("several-gpus", sentence))
-        if row.get("gpu_info") == "" and devices.device({**row, "gpu_info": "any"}) != "cpu":
-            sentence = f"a {'/'.join(devices.backends(row))} build that saw no GPU: it ran on the CPU"
+        if "gpu_info" in row and devices.device(row) == "cpu" != devices.device({**row, "gpu_info": "any"}):
+            saw = f"only {row['gpu_info']}, a driver in software" if row["gpu_info"] else "no GPU"
+            sentence = f"a {'/'.join(devices.backends(row))} build that saw {saw}: it ran on the CPU"
             remarks.append(reason("gpu-not-seen", sentence))
     labels = Counter(devices.device(row) for row in found.rows)
     names = ("cpu_info", "gpu_info", "backends", "model_filename", "model_type", "model_size", "model_n_params")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 from tokentrail.tools.failures import reason
 
@@ -18,14 +19,14 @@ def planned_tests(arguments: dict) -> list[dict]:
     """The tests a campaign's llama-bench arguments ask for, settings included where they loop.
 
     One list of -p, then of -n, then of -pg (from `extra`), at each depth, batch and ubatch size; tests of nothing
-    are left out, as the tool does.
+    are left out, as the tool does. ValueError where -pg is followed by anything but two numbers.
     """
     pairs = [(p, 0) for p in arguments["n_prompt"]] + [(0, n) for n in arguments["n_gen"]]
-    extra = arguments.get("extra", [])
-    for flag, value in itertools.pairwise(extra):
+    for flag, value in itertools.pairwise([*arguments.get("extra", []), ""]):
         if flag == "-pg":
-            first, second = value.split(",")
-            pairs.append((int(first), int(second)))
+            if not (both := re.fullmatch(r"(\d+),(\d+)", value, re.A)):
+                raise ValueError(f"-pg takes two whole numbers (-pg 512,128), not {value!r}")
+            pairs.append((int(both[1]), int(both[2])))
     depths = arguments.get("n_depth") or [0]
     loops = {"n_batch": arguments.get("batch_size"), "n_ubatch": arguments.get("ubatch_size")}
     settings = {name: values for name, values in loops.items() if values and len(values) > 1}

@@ -22,7 +22,10 @@ COLUMNS = {
 }  # fmt: skip
 _LABEL = re.compile(r"^(?:pp\s*(\d+))?\s*(?:\+\s*)?(?:tg\s*(\d+))?\s*(?:@\s*d\s*(\d+))?$")
 _FOOTER = re.compile(r"^[\s>]*build:\s*(\S+)\s*\((\w+)\)", re.M)
-_GPU_LINE = re.compile(r"Device \d+: (.+?), compute capability")
+# As CUDA, ROCm, Vulkan and Metal announce a GPU.
+_GPU_LINE = re.compile(
+    r"Device \d+: (.+?), (?:compute capability|gfx)|ggml_vulkan: \d+ = (.+?) \([^()]*\) \||GPU name: +(\S.*)"
+)
 _CSV_HEADER = re.compile(r'^(?:"?\w+"?,)*"?(?:n_prompt|n_gen)"?,(?:"?\w+"?,)*"?\w+"?$', re.M)
 # What a paste holds beside its table where the tool did not end well.
 _TROUBLE = re.compile(r"\berror\b|\babort|terminate called|segmentation fault|assert|killed", re.I)
@@ -148,7 +151,8 @@ def _markdown(text: str) -> Rows:
 
 def _surroundings(text: str, build: bool = False, gpus: bool = False) -> dict:
     """What the lines around a table say: {build_commit, build_number, gpu_info}, as far as it is there (or asked)."""
-    said, footers, names = {}, _FOOTER.findall(text), list(dict.fromkeys(_GPU_LINE.findall(text)))
+    said, footers = {}, _FOOTER.findall(text)
+    names = list(dict.fromkeys(match[match.lastindex].strip() for match in _GPU_LINE.finditer(text)))
     if footers and (build or not gpus):
         said = {"build_commit": known_commit(footers[0][0]), "build_number": known_build(footers[0][1])}
     return said | ({"gpu_info": ", ".join(names)} if names and (gpus or not build) else {})

@@ -81,12 +81,12 @@ def identify(planned: dict, props: dict | None, models: dict | None) -> list[dic
     planned: any of {model_path, n_params, tensor_bytes, build_number}. props: body of /props {model_path,
     build_info}; models: body of /v1/models {data: [{id, meta: {n_params, size}}]}. Something must be comparable.
     """
-    entry = next(iter((models or {}).get("data") or []), {})
-    meta = entry.get("meta") or {}
+    props, entry = _dict(props), model_entry(models)
+    meta = _dict(entry.get("meta"))
     # The id is the file's name unless the server was given an alias.
     alias = entry.get("id") if str(entry.get("id")).endswith(".gguf") else None
-    path = (props or {}).get("model_path") or alias
-    build = re.search(r"b?(\d+)", str((props or {}).get("build_info") or ""))
+    path = props.get("model_path") or alias
+    build = re.search(r"b?(\d+)", str(props.get("build_info") or ""))
     seen = {"n_params": meta.get("n_params"), "tensor_bytes": meta.get("size"), "model_path": _name(path)}
     # Build 0 is a build without git; it can neither confirm nor contradict.
     seen["build_number"] = int(build[1]) if build and int(build[1]) else None
@@ -98,6 +98,12 @@ def identify(planned: dict, props: dict | None, models: dict | None) -> list[dic
     if not wrong:
         return []
     return [reason("not-our-server", f"another server answers on this port: {', '.join(wrong)}")]
+
+
+def model_entry(models: object) -> dict:
+    """The first model of a /v1/models body, {} where another kind of server answers in another shape."""
+    listed = _dict(models).get("data")
+    return _dict(listed[0]) if isinstance(listed, list) and listed else {}
 
 
 def thinking_switch(help_text: str) -> dict:
@@ -128,6 +134,10 @@ def _error_of(text: str) -> dict | None:
         return None
     error = value.get("error") if isinstance(value, dict) else None
     return error if isinstance(error, dict) else {"message": error} if isinstance(error, str) else None
+
+
+def _dict(value: object) -> dict:
+    return value if isinstance(value, dict) else {}
 
 
 def _name(path: object) -> str | None:

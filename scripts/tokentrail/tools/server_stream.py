@@ -16,6 +16,8 @@ from tokentrail.tools.failures import reason
 
 # Client and server agree within a few hundredths of a percent on a quiet machine.
 AGREEMENT = 0.01
+# Now and then a busy client finds two tokens at once; a server or proxy that holds them does so all the time.
+TOGETHER = 0.05
 _EMPTY_THOUGHT = re.compile(r"^\s*<think>\s*</think>")
 
 
@@ -152,8 +154,8 @@ def _request(
         "content": seen.content,
         "reasoning": seen.reasoning or None,
         "finish_reason": seen.finish_reason,
-        "draft_n": timings.get("draft_n"),
-        "draft_n_accepted": timings.get("draft_n_accepted"),
+        "draft_n": stream_events.count(timings.get("draft_n")),
+        "draft_n_accepted": stream_events.count(timings.get("draft_n_accepted")),
         "system_fingerprint": seen.fingerprint,
         "model": seen.model,
         "reported": seen.reported(),
@@ -222,11 +224,20 @@ def _count(seen: stream_events.Seen, request: dict, max_tokens: int | None, rema
         remarks.append(
             reason("arrived-at-once", f"all {chunks} chunks arrived at once: something in between held them")
         )
+    elif came_together(request["itl_ms"] or []):
+        request["decided_by"] = "server" if has_server else None
+        sentence = "tokens arrived several at a time: something in between held them, so the server's timings decide"
+        remarks.append(reason("arrived-together", sentence))
     elif has_server and request["tpot_ms"]:
         server = 1e3 / request["server_decode_tokens_per_s"]
         if abs(request["tpot_ms"] / server - 1) > AGREEMENT:
             text = f"the client saw {request['tpot_ms']:.4g} ms per token, the server {server:.4g} ms"
             remarks.append(reason("client-server-differ", text + ": a chunk was delivered late"))
+
+
+def came_together(gaps_ms: list[float]) -> bool:
+    """Whether a part of the tokens that matters came in one piece with the token before."""
+    return sum(gap == 0 for gap in gaps_ms) > TOGETHER * len(gaps_ms)
 
 
 def _bias(n: int, chunks: int, request: dict) -> str:

@@ -36,13 +36,13 @@ class Seen:
     @property
     def tokens(self) -> int | None:
         """Generated tokens as the server counts them, the end-of-sequence token included."""
-        return _count(self.timings.get("predicted_n"), self.usage.get("completion_tokens"))
+        return count(self.timings.get("predicted_n"), self.usage.get("completion_tokens"))
 
     @property
     def prompt_n(self) -> int | None:
         """Prompt tokens processed (those taken from the cache are not in it)."""
-        total = _count(self.usage.get("prompt_tokens"))
-        processed = _count(self.timings.get("prompt_n"))
+        total = count(self.usage.get("prompt_tokens"))
+        processed = count(self.timings.get("prompt_n"))
         return processed if processed is not None or total is None else total - (self.cache_n or 0)
 
     @property
@@ -50,8 +50,8 @@ class Seen:
         """Prompt tokens from the cache, as timings or usage say, else the prompt's length less those processed."""
         details = self.usage.get("prompt_tokens_details")
         cached = details.get("cached_tokens") if isinstance(details, dict) else self.usage.get("cached_tokens")
-        found = _count(self.timings.get("cache_n"), cached, self.progress.get("cache"))
-        total, processed = _count(self.usage.get("prompt_tokens")), _count(self.timings.get("prompt_n"))
+        found = count(self.timings.get("cache_n"), cached, self.progress.get("cache"))
+        total, processed = count(self.usage.get("prompt_tokens")), count(self.timings.get("prompt_n"))
         if found is None and total is not None and processed is not None:
             return max(0, total - processed)
         return found
@@ -144,7 +144,7 @@ def _take(event: sse.Event, seen: Seen) -> None:
 
 
 def _choice(choice: dict, t_ns: int | None, seen: Seen) -> None:
-    place = _count(choice.get("index")) or 0
+    place = count(choice.get("index")) or 0
     seen.choices = max(seen.choices, place + 1)
     if place:
         return
@@ -155,7 +155,7 @@ def _choice(choice: dict, t_ns: int | None, seen: Seen) -> None:
     _output(text, thought, bool(delta.get("tool_calls")), t_ns, seen)
     # Some servers repeat the finish with the usage; the first one is when the answer ended.
     if choice.get("finish_reason") and seen.finish_reason is None:
-        seen.finish_reason, seen.finish_ns = choice["finish_reason"], t_ns
+        seen.finish_reason, seen.finish_ns = _text(choice["finish_reason"]) or "unknown", t_ns
 
 
 def _native(value: dict, t_ns: int | None, seen: Seen) -> None:
@@ -184,7 +184,7 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _count(*values: object) -> int | None:
+def count(*values: object) -> int | None:
     """The first of the values that is a count; a server may write it as 4 or as 4.0, and −1 for unknown."""
     numbers = (v for v in values if isinstance(v, int | float) and not isinstance(v, bool))
-    return next((int(v) for v in numbers if v >= 0 and v == int(v)), None)
+    return next((int(v) for v in numbers if 0 <= v < 2**31 and v == int(v)), None)

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tokentrail import jsonio
+from tokentrail.problems import Problem
 from tokentrail.tools import lenient_json
 
 Line = dict[str, Any]
@@ -43,16 +45,22 @@ def stdouts(record: Mapping[str, Any]) -> list[str]:
 
 def measurement(run_dir: Path, record: Mapping[str, Any]) -> dict[str, Any]:
     """The record's measurement.json."""
-    return json.loads((run_dir / record["raw"]["file"]).read_text(encoding="utf-8"))
+    return jsonio.read_json(run_dir / record["raw"]["file"])
 
 
 def _split(path: Path) -> list[str]:
-    return lenient_json.as_text(path.read_bytes()).removesuffix("\n").split("\n")
+    try:
+        return lenient_json.as_text(path.read_bytes()).removesuffix("\n").split("\n")
+    except OSError as error:
+        raise Problem(f"{path} cannot be read ({error.strerror}); restore it from the repository") from None
 
 
 @functools.lru_cache(maxsize=64)
 def _decoded(path: Path, mtime_ns: int, size: int) -> list[str]:
     """A page asks for the same answers for hundreds of numbers; a file that changed is read again."""
-    read = (json.loads(line) for line in _split(path))
-    texts = ((one["t_ns"], base64.b64decode(one["data"]).decode("utf-8", "replace")) for one in read)
+    try:
+        read = [json.loads(line) for line in _split(path)]
+        texts = [(one["t_ns"], base64.b64decode(one["data"]).decode("utf-8", "replace")) for one in read]
+    except (ValueError, KeyError, TypeError) as error:
+        raise Problem(f"{path} is no list of received pieces ({error}); restore it from the repository") from None
     return [f"t_ns {t}: {' '.join(text.split())}" for t, text in texts]
