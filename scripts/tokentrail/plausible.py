@@ -18,7 +18,8 @@ _RESERVED = {"-m": "model", "--model": "model", "-hf": "model", "-hfr": "model",
              "--model-url": "model", "-ngl": "n_gpu_layers", "--gpu-layers": "n_gpu_layers",
              "--n-gpu-layers": "n_gpu_layers", "-nopo": "device", "--no-op-offload": "device", "-t": "threads",
              "--threads": "threads", "-c": "ctx_size", "--ctx-size": "ctx_size", "-np": "parallel",
-             "--parallel": "parallel"}  # fmt: skip
+             "--parallel": "parallel", "-r": "repetitions", "--repetitions": "repetitions", "-npp": "npp",
+             "-ntg": "ntg", "-npl": "npl"}  # fmt: skip
 _OURS = {"-o", "--output", "--output-format", "--host", "--port"}
 
 

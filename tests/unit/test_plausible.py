@@ -43,6 +43,8 @@ CEILING, SERVE, REQUEST, BENCH, BATCHED = range(5)
         (BENCH, {"arguments": {"extra": ["-m", "other.gguf"]}}, "set model instead"),
         (BATCHED, {"arguments": {"extra": ["--n-gpu-layers=0"]}}, "set n_gpu_layers instead"),
         (SERVE, {"arguments": {"extra": ["--port", "80"]}}, "leave it out"),
+        (BENCH, {"arguments": {"extra": ["-r", "3"]}}, "set repetitions instead"),
+        (BATCHED, {"arguments": {"extra": ["-npl", "64"]}}, "set npl instead"),
         (BENCH, {"arguments": {"n_depth": []}}, "n_depth"),
         (BENCH, {"arguments": {"batch_size": [0]}}, "batch_size"),
         (BENCH, {"arguments": {"threads": -1}}, "threads"),
