@@ -4,7 +4,7 @@
 
 Arms: as published; with --cache-ram 0; with -np 1; with both. Each round starts a server for every arm, each round in
 another order; our client sends different prompts in turn, so that the server has something to put aside
-before each of them. The first request of a server is dropped as cold.
+before each of them. The first two requests of a server, one of each prompt, are dropped as cold.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--starts", type=int, default=3, help="servers started for each set of flags")
-    parser.add_argument("--requests", type=int, default=8, help="requests to each server, after the cold one")
+    parser.add_argument("--requests", type=int, default=8, help="requests to each server, the first two are cold")
     parser.add_argument("--max-tokens", type=int, default=16)
     parser.add_argument("--save", type=Path, help="write all requests here")
     parser.add_argument("--show", type=Path, help="print the table of a saved run; measure nothing")

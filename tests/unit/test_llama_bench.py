@@ -410,8 +410,9 @@ def test_unknown_build_is_a_remark():
     assert found["reasons"] == []
     assert codes(found["remarks"]) == ["unknown-build"]
     assert (found["reported"]["build_number"], found["reported"]["build_commit"]) == (None, None)
-    partly = llama_bench.parse(lines(row(build_number=8064, build_commit="unknown")), 0, "")["reported"]
-    assert (partly["build_number"], partly["build_commit"]) == (8064, None)
+    partly = llama_bench.parse(lines(row(build_number=8064, build_commit="unknown")), 0, "")
+    assert (partly["reported"]["build_number"], partly["reported"]["build_commit"]) == (8064, None)
+    assert "does not know its commit (" in partly["remarks"][0]["message"]
 
 
 @pytest.mark.parametrize(

@@ -263,7 +263,7 @@ def test_settings_are_picked_with_their_rivals() -> None:
     chosen = [(c.value, c.best["id"], c.other["id"]) for c in settings.settings_of(bare)]
     assert chosen == [
         ("-ub 1024", "prefill-rate-8b-gpu-ub1024", "prefill-rate-8b-gpu-ub512"),
-        ("either: no clear difference", "decode-rate-8b-gpu-fa1", "decode-rate-8b-gpu-fa0"),
+        ("not decided: the intervals overlap", "decode-rate-8b-gpu-fa1", "decode-rate-8b-gpu-fa0"),
         ("-np 16", "batched-rate-16-8b", "batched-rate-1-8b"),
     ]
 
@@ -503,7 +503,7 @@ def test_flash_attention_is_one_line_where_tests_agree() -> None:
     """Seven tests that say the same are one setting; the one that cannot decide stands apart."""
     chosen = [c for c in settings.settings_of(load(SWEEP)) if c.question.startswith("Flash")]
 
-    assert [c.value for c in chosen] == ["-fa on", "either: no clear difference"]
+    assert [c.value for c in chosen] == ["-fa on", "not decided: the intervals overlap"]
     assert "in 7 of 8 tests" in chosen[0].question
 
 

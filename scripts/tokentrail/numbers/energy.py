@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tokentrail.numbers.registry import Definition, fact, plain
+from collections.abc import Container, Sequence
+
+from tokentrail.numbers.registry import Definition, Evidence, fact, plain
 
 _NOTE = "loading, warm-up and the pauses of the tool are in it; it belongs to the case, not to one test"
 
@@ -18,3 +20,14 @@ DEFINITIONS = [
     )
     for meter in ("gpu", "cpu")
 ]  # fmt: skip
+
+
+def absent(records: Sequence[Evidence], made: Container[str]) -> dict[str, dict[str, str]]:
+    """One entry for a measured run of which no meter could be read, by its id; nothing where one could."""
+    cases = [r.document["case"] for r in records if (r.document.get("telemetry") or {}).get("tokens")]
+    if not cases or any(f"energy-per-token-{case}-{meter}" in made for case in cases for meter in ("gpu", "cpu")):
+        return {}
+    reason = "no energy counter could be read: neither a GPU's (NVML) nor the processor's (RAPL)"
+    return {
+        "energy-per-token": {"id": "energy-per-token", "label": "Energy per token", "step": "cost", "reason": reason}
+    }

@@ -9,6 +9,8 @@ from typing import Any
 from tokentrail.figures.data import RunData
 
 IDLE = "gpu-idle"  # the driver's word for a clock that rests because nothing runs: no throttling
+# a peak seen in fewer readings than this (a second, at five a second) is none: the tool was over before the next one
+FEWEST_SAMPLES = 5
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,13 @@ def row(record: dict[str, Any]) -> dict[str, str]:
     on_gpu = record.get("device") != "cpu"
     backend = (record.get("engine") or {}).get("backend") if record.get("device") == "gpu" else None
     device = (record.get("device") or "").upper() + (f" ({backend})" if backend else "")
-    mib = [value / 2**20 for value in ends(gpus, "memory_used_bytes", "max")]
+    often = [gpu for gpu in gpus if (gpu.get("memory_used_bytes") or {}).get("n", 0) >= FEWEST_SAMPLES]
+    mib = [value / 2**20 for value in ends(often, "memory_used_bytes", "max")]
     held = record.get("held_gpu_s")
     return {
         "ran on": device if during or held else "",
         "held for": f"{held:.1f} s" if held is not None else "",
-        "GPU memory": f"{max(mib):,.0f} MiB" if mib else "",
+        "GPU memory": f"{max(mib):,.0f} MiB" if mib else "too short to sample" if gpus else "",
         "GPU clock": reach(ends(gpus, "sm_mhz_busy", "min", "max"), "MHz"),
         "GPU power": reach(ends(gpus, "power_w", "median", "max"), "W"),
         "GPU temperature": reach(ends(gpus, "temperature_c", "min", "max"), "°C"),

@@ -53,9 +53,9 @@ def told(ledger: Mapping[str, Any], run: RunData) -> list[Told]:
 
 def where(number: Number) -> str:
     """What tells a number from the others of its kind: how many users, or which model where."""
-    users = re.match(r"(?:batching-gain|slowdown-per-user)-(\d+)", number["id"])
+    users = re.match(r"(?:batching-gain|slowdown-per-user)-(\d+)(-.+)?", number["id"].removesuffix("-steady"))
     if users:
-        return f"{users[1]} users"
+        return f"{users[1]} users" + (f" of {number['model'].upper()}" if users[2] and number.get("model") else "")
     if number["id"].startswith("prefill-decode-ratio") and number.get("model") and number.get("device"):
         return f"{number['model'].upper()} on {number['device'].upper()}"
     return ""

@@ -35,11 +35,7 @@ def _ubatch(run: RunData) -> Iterator[Choice]:
         best = max(sizes, key=lambda size: sizes[size]["value"])
         other = DEFAULT_UBATCH if DEFAULT_UBATCH in sizes else min(sizes)
         if best != other and len(sizes) > 1:
-            value = (
-                f"-ub {best}"
-                if sweeps.apart(sizes[best], sizes[other])
-                else f"-ub {other} or {best}: no clear difference"
-            )
+            value = f"-ub {best}" if sweeps.apart(sizes[best], sizes[other]) else f"-ub {other} or {best}: not decided"
             question = f"Prompt tokens per pass, {run.model_name(model)}"
             yield Choice(question, value, sizes[best], f"-ub {other}", sizes[other])
 
@@ -49,7 +45,7 @@ def _flash(run: RunData) -> Iterator[Choice]:
     verdicts: dict[str, list[Choice]] = {}
     for _, name, on, off in sweeps.flash_attention(run):
         best, other, words = (on, off, ("on", "off")) if on["value"] >= off["value"] else (off, on, ("off", "on"))
-        value = f"-fa {words[0]}" if sweeps.apart(best, other) else "either: no clear difference"
+        value = f"-fa {words[0]}" if sweeps.apart(best, other) else "not decided: the intervals overlap"
         choice = Choice(name.replace("\n", ", "), value, best, f"-fa {words[1]}", other)
         verdicts.setdefault(value, []).append(choice)
     total = sum(len(choices) for choices in verdicts.values())

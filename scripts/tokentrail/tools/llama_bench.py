@@ -178,7 +178,8 @@ def _reported(found: llama_bench_rows.Rows, remarks: list[dict]) -> dict:
     first = found.rows[0] if found.rows else {}
     build, commit = known_build(first.get("build_number")), known_commit(first.get("build_commit"))
     if first and (build is None or commit is None) and not any(r["code"] == "unknown-build" for r in remarks):
-        sentence = "the build does not know its number or commit (built without git); the binary's hash identifies it"
+        unknown = " or ".join(name for name, found in (("number", build), ("commit", commit)) if found is None)
+        sentence = f"the build does not know its {unknown} (built without git); the binary's hash identifies it"
         remarks.append(reason("unknown-build", sentence))
     if build and build < CHECKS_DECODE_FROM:
         sentence = f"build {build} may print a rate for work that failed (builds before about mid-May 2025)"
