@@ -6,17 +6,10 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from tokentrail.figures import NotDrawn
+from tokentrail.figures import NotDrawn, sweeps
 from tokentrail.figures.data import Number, RunData
 from tokentrail.figures.palette import COLOURS
 from tokentrail.figures.style import Drawing, above, canvas, error_bar, error_note, label, thousands, view_note
-
-MOST = 8  # more batch sizes than a label each has room for are the sweep's figure
-
-
-def series(run: RunData, prefix: str) -> list[tuple[int, Number]]:
-    """(users, number) of every batch size that was measured, in rising order."""
-    return sorted(((int(m[1]), n) for m, n in run.matching(rf"{prefix}-(\d+)")), key=lambda pair: pair[0])
 
 
 def panel(ax: Axes, points: Sequence[tuple[int, Number]], name: str, colour: str) -> None:
@@ -38,10 +31,10 @@ def panel(ax: Axes, points: Sequence[tuple[int, Number]], name: str, colour: str
 
 def draw(run: RunData) -> Drawing:
     """Two panels over the same batch sizes: all users together, and one of them."""
-    total, each = series(run, "batched-rate"), series(run, "rate-per-user")
+    total, each = sweeps.series(run, "batched-rate"), sweeps.series(run, "rate-per-user")
     if len(total) < 2:
         raise NotDrawn(run.why_missing("batched-rate-1"))
-    if len(total) > MOST:
+    if len(total) > sweeps.MOST:
         raise NotDrawn("so many batch sizes are drawn as a sweep")
     each = [(1, total[0][1]), *each] if each and total[0][0] == 1 and each[0][0] != 1 else each
     users = total[-1][0]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tokentrail.figures import NotDrawn
-from tokentrail.figures.batching import series
+from tokentrail.figures import NotDrawn, sweeps
 from tokentrail.figures.data import RunData
 from tokentrail.figures.lines import DASHES
 from tokentrail.figures.palette import COLOURS
@@ -18,7 +17,7 @@ HEIGHT, LINE = 2.9, 24  # inches of the plot, points from one name to the next
 
 def draw(runs: Sequence[RunData]) -> Drawing:
     """A line a run from one user, whose gain is 1 by definition; hollow points where the weights are stand-ins."""
-    found = [(run, points) for run in runs if (points := series(run, "batching-gain"))]
+    found = [(run, points) for run in runs if (points := sweeps.series(run, "batching-gain"))]
     if not found:
         raise NotDrawn("no run measured several users at once")
     found.sort(key=lambda pair: pair[1][-1][1]["value"])
@@ -63,4 +62,4 @@ def draw(runs: Sequence[RunData]) -> Drawing:
 
 def small(run: RunData) -> str:
     """Label of the model that the batches were measured with."""
-    return next((n["model"] for _, n in series(run, "batching-gain") if n.get("model")), "")
+    return next((n["model"] for _, n in sweeps.series(run, "batching-gain") if n.get("model")), "")

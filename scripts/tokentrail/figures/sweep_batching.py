@@ -5,7 +5,6 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 
 from tokentrail.figures import NotDrawn, sweeps
-from tokentrail.figures.batching import MOST
 from tokentrail.figures.data import RunData
 from tokentrail.figures.lines import draw_lines
 from tokentrail.figures.palette import COLOURS
@@ -22,7 +21,9 @@ def draw(run: RunData) -> Drawing:
     """Three panels over the batch size, one line a model."""
     found = {prefix: sweeps.lines(run, prefix) for prefix, *_ in PANELS}
     lines = found["batched-rate"].items()
-    total = {name: points for name, points in lines if len(points) >= sweeps.FEWEST and (name or len(points) > MOST)}
+    total = {
+        name: points for name, points in lines if len(points) >= sweeps.FEWEST and (name or len(points) > sweeps.MOST)
+    }
     if not total:
         raise NotDrawn("so few batch sizes are drawn with the lesson's sixth step")
     users, number = max(next(iter(total.values())), key=lambda point: point[1]["value"])

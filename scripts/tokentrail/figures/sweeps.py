@@ -5,6 +5,7 @@ from __future__ import annotations
 from tokentrail.figures.data import Number, RunData
 
 FEWEST = 5  # fewer batch sizes are the lesson's own figure
+MOST = 8  # more than a label each has room for there are the sweep's alone
 # the setting stands before or after the depth, as a case's tag or as what a test varies
 PATTERN = r"(prefill|decode)-rate-([a-z0-9.]+)-(?:gpu|cpu|hybrid)((?:-[dp]\d+)*)-fa-?(on|off|auto|[01])((?:-[dp]\d+)*)"
 ON, OFF = {"1", "on"}, {"0", "off"}
@@ -32,6 +33,11 @@ def words(rest: str) -> str:
     names = {"d": "depth", "p": "prompt"}
     parts = [f"{names[part[0]]} {int(part[1:]):,}" for part in rest.split("-") if part]
     return "\n" + ", ".join(parts) if parts else ""
+
+
+def series(run: RunData, prefix: str) -> list[tuple[int, Number]]:
+    """(users, number) of every batch size that was measured, in rising order."""
+    return sorted(((int(m[1]), n) for m, n in run.matching(rf"{prefix}-(\d+)")), key=lambda pair: pair[0])
 
 
 def lines(run: RunData, prefix: str) -> dict[str, list]:
