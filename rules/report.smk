@@ -29,7 +29,12 @@ rule render_report:
             labels={"run": "{run}"},
         ),
         markdown="reports/{run}/report.md",
-        table="reports/{run}/numbers.csv",
+        table=report(
+            "reports/{run}/numbers.csv",
+            caption="../reports/captions/numbers.rst",
+            category="Numbers",
+            labels={"run": "{run}"},
+        ),
     log:
         "logs/{run}/render_report.log",
     conda:
@@ -53,7 +58,12 @@ rule render_index:
         templates=templates(),
         code=code("render_index.py"),
     output:
-        html="reports/index.html",
+        html=report(
+            "reports/index.html",
+            caption="../reports/captions/runs.rst",
+            category="All runs",
+            labels={"run": "all"},
+        ),
         markdown="reports/index.md",
     log:
         "logs/render_index.log",

@@ -16,7 +16,19 @@ from page_runs import HOSTILE, PUBLISHED, made, reported
 from tokentrail import numbers
 from tokentrail.audit import texts
 from tokentrail.figures.data import load
-from tokentrail.report import conditions, headline, index, markdown, panels, patterns, settings, story, table, words
+from tokentrail.report import (
+    conditions,
+    headline,
+    index,
+    layers,
+    markdown,
+    panels,
+    patterns,
+    settings,
+    story,
+    table,
+    words,
+)
 from tokentrail.report.context import counterpart, gather
 from tokentrail.report.html import Buttons, script_json
 from tokentrail.report.page import period
@@ -266,6 +278,47 @@ def test_settings_are_picked_with_their_rivals() -> None:
         ("not decided: the intervals overlap", "decode-rate-8b-gpu-fa1", "decode-rate-8b-gpu-fa0"),
         ("-np 16", "batched-rate-16-8b", "batched-rate-1-8b"),
     ]
+
+
+def test_each_clock_has_a_row_in_one_table(site: dict[str, Path]) -> None:
+    """The run's own numbers as buttons, a dash where it has none; every cell has its name for a phone."""
+    (shown,) = re.findall(r'<table class="layers">.*?</table>', page(site, "published"), flags=re.S)
+    rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', shown)
+
+    assert [re.findall(r'data-number="(.*?)"', row) for row in rows] == [
+        ["reconcile-bench"],
+        ["reconcile-batched", "reconcile-gap-batched"],
+        ["reconcile-server", "reconcile-gap-server"],
+        [],
+    ]
+    assert [row.count(">–<") for row in rows] == [1, 0, 0, 2]
+    assert all(re.findall(r"<td([^>]*)", row) == re.findall(r"<td( data-label=[^>]*)", row) for row in rows)
+    text = (site["published"] / "report.md").read_text()
+    assert re.search(r"\| The server's own timing \| <!--n:reconcile-server-->.* over llama-bench \| choosing", text)
+    assert "| The client's clock (TPOT) | – | – | HTTP" in text
+
+
+def test_a_gap_near_zero_is_not_explained_away() -> None:
+    """A gap at zero or below says so; steps and gaps are of one view; only the published one has a cold row."""
+    run = load(PUBLISHED)
+    steps = [swept(f"reconcile-{name}", 2) for name in ("bench", "batched", "server", "client")]
+    gaps = [
+        swept("reconcile-gap-batched-steady", 0.1, 0.2) | {"view": "steady"},
+        swept("reconcile-gap-server-steady", 2) | {"view": "steady"},
+        swept("reconcile-gap-client-steady", -0.5, 0.1) | {"view": "steady"},
+    ]
+    found = layers.layers_of(type(run)({**run.doc, "numbers": [*steps, *gaps]}))
+
+    assert found and [(row.gap or {}).get("id") for row in found.rows] == [None, *(gap["id"] for gap in gaps)]
+    ends = [row.sources.partition(";")[2] for row in found.rows]
+    assert ends == ["", " here not to be told from zero", "", " below zero here: nothing added"]
+    assert found.rows[1].sources.startswith(layers.SAME)
+
+    mixed = [swept("reconcile-bench-steady", 1), swept("reconcile-gap-server", 2) | {"view": "as-published"}]
+    found = layers.layers_of(type(run)({**run.doc, "numbers": [*steps, *mixed]}))
+    assert found and found.rows[0].step == steps[0], "a steady step beside a gap as published"
+    assert found.rows[1].sources == layers.COLD
+    assert layers.layers_of(type(run)({**run.doc, "numbers": steps[:1]})) is None
 
 
 def test_no_number_in_a_rendered_text_is_retyped(site: dict[str, Path]) -> None:

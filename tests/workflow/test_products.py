@@ -82,19 +82,22 @@ def test_started_elsewhere(clone: Clone, tmp_path: Path) -> None:
 
 
 def test_snakemake_report(clone: Clone, tmp_path: Path) -> None:
-    """Snakemake's own report holds the page with its caption, in a file or an archive, and loads nothing."""
+    """Snakemake's own report holds pages and numbers with captions, in a file or an archive, and loads nothing."""
     command = [word for word in clone.command("--report", str(tmp_path / "out.html")) if word not in ("--cores", "1")]
     told = subprocess.run(command, cwd=clone.path, env=clone.environment(), capture_output=True, text=True)
     assert told.returncode == 0, told.stderr
     text = (tmp_path / "out.html").read_text(encoding="utf-8")
-    assert "Each number opens its trail" in " ".join(text.split())
-    assert '"Page"' in text
+    for caption in ("Each number opens its trail", "Every number of the run", "All runs side by side"):
+        assert caption in " ".join(text.split())
+    assert [name for name in ("Page", "Numbers", "All runs") if f'"{name}"' not in text] == []
     assert not re.findall(r"<(?:script|link|img)\b[^>]*(?:src|href)=[\"']?https?:", text)
 
     clone.snakemake("--report", str(tmp_path / "out.zip"))
     with zipfile.ZipFile(tmp_path / "out.zip") as archive:
-        pages = [name for name in archive.namelist() if name.endswith("/index.html")]
-        assert [archive.read(page) for page in pages] == [(clone.report_dir() / "index.html").read_bytes()]
+        held = {archive.read(name) for name in archive.namelist() if name.endswith(("/index.html", "/numbers.csv"))}
+    here = clone.report_dir()
+    files = (here / "index.html", here / "numbers.csv", clone.path / "reports" / "index.html")
+    assert held == {file.read_bytes() for file in files}
 
 
 def test_imported_run_gets_its_page(clone: Clone) -> None:

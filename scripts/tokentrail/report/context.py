@@ -15,6 +15,7 @@ from tokentrail.report import patterns, story
 from tokentrail.report.conditions import Conditions, conditions_of
 from tokentrail.report.gaps import Gap, missing
 from tokentrail.report.grids import Grid, grids_of
+from tokentrail.report.layers import Layers, layers_of
 from tokentrail.report.settings import Choice, settings_of
 from tokentrail.report.words import plain_label
 
@@ -63,6 +64,7 @@ class Report:
     patterns: list[patterns.Told]
     settings: list[Choice]
     grids: list[Grid]
+    layers: Layers | None
     conditions: Conditions
     plan: dict[str, Any] = field(default_factory=dict)
 
@@ -104,6 +106,7 @@ def gather(run_dir: Path, figures_dir: Path, published_dir: Path | None) -> Repo
         patterns=patterns.told(ledger, run),
         settings=settings_of(run),
         grids=grids_of(run),
+        layers=layers_of(run),
         conditions=conditions_of(run),
         plan=plan,
     )
