@@ -55,7 +55,7 @@ DEFINITIONS = [
         "from the first token to the last over the tokens less one", "step", {"step": number("tpot-short")},
         "reconcile", group=_G,
     ),
-    _gap("reconcile-gap-batched", "Batched-bench over llama-bench", "cold first row, sampling of logits per step",
+    _gap("reconcile-gap-batched", "Batched-bench over llama-bench", "cold first row as published; else nothing but another process",
          "reconcile-batched", "reconcile-bench"),
     _gap("reconcile-gap-server", "The server over llama-bench",
          "sampling, detokenizing and sending each token, which llama-bench leaves out", "reconcile-server",
