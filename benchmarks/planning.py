@@ -42,8 +42,13 @@ def main() -> None:
     ]
     body = {"campaign": "many", "title": "Many cases", "weights": "stand-in", "cases": cases}
     (given.clone / "config" / "campaigns" / "many.yaml").write_text(yaml.safe_dump(body), encoding="utf-8")
+    many = smoke.with_name("many")
+    # a dry run takes its plan away again, but not one that was there before
+    plan = json.loads((smoke / "plan.json").read_text())
+    many.mkdir()
+    (many / "plan.json").write_text(json.dumps({**plan, "run": {**plan["run"], "campaign": "many"}}))
     plan_s = _seconds(given.clone, "-n", campaign="many")
-    _replay(smoke, smoke.with_name("many"))
+    _replay(smoke, many)
     process_s = _seconds(given.clone, campaign="many")
     nothing_s = _seconds(given.clone, campaign="many")
     print(f"\n{smoke.parent.parent.name}, {given.cases} cases, one run, {time.strftime('%Y-%m-%d')}")
