@@ -34,11 +34,13 @@ def test_another_kernel_is_another_measurement(monkeypatch: pytest.MonkeyPatch) 
     assert plan.key_of(bench) == before[1]
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("results/*/*/*/plan.json")), ids=lambda p: "-".join(p.parts[-4:-1]))
+# a transcribed case has a name for a key
+STORED = [p for p in sorted(ROOT.glob("results/*/*/*/plan.json")) if jsonio.read_json(p)["origin"] == "measured"]
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: "-".join(path.parts[-4:-1]))
 def test_stored_cases_keep_their_keys(path: Path) -> None:
     """A clone of a stored run measures nothing again: each case still has the key under which it is stored."""
     stored = jsonio.read_json(path, "plan")
-    if stored["origin"] != "measured":
-        pytest.skip("not measured here: its keys are names")
 
     assert {case["id"]: plan.key_of(case) for case in stored["cases"]} == {c["id"]: c["key"] for c in stored["cases"]}
