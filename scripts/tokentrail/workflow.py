@@ -78,8 +78,11 @@ def open_session(settings: dict[str, Any], is_main: bool = True) -> Session:
             _forget_failure(path, case)
     pending = {case["id"]: case for case in planned["cases"] if not Path(measurement_path(path, case)).exists()}
     if is_main:
-        for case in pending.values():
-            _forget_stale_model(case["model"])
+        wanted_models = [case["model"] for case in pending.values() if case["model"]]
+        for model in {(model["weights"], model["id"]): model for model in wanted_models}.values():
+            _forget_stale_model(model)
+        if any(model["weights"] == "stand-in" for model in wanted_models):
+            _forget_failed_tokenizer()
     done = len(planned["cases"]) - len(pending)
     report = Path("reports") / path / "index.html"
     notice = (
@@ -197,14 +200,16 @@ def _forget_failure(run: str, case: dict[str, Any]) -> None:
             path.parent.rmdir()
 
 
-def _forget_stale_model(model: dict[str, Any] | None) -> None:
-    """Drop the note on a model or tokenizer that failed, or whose source is another by now: it is fetched (again)."""
-    if model is None:
-        return
+def _forget_failed_tokenizer() -> None:
+    """Drop the note on a vocabulary that could not be had, so that it is fetched again."""
+    folder = Path(resources()) / "tokenizer"
+    if models.tokenizer_problem(folder):
+        (folder / "tokenizer.json").unlink()
+
+
+def _forget_stale_model(model: dict[str, Any]) -> None:
+    """Drop the note on a model that failed, or whose source is another by now, so that it is fetched (again)."""
     outcome = Path(resources()) / "models" / model["weights"] / f"{model['id']}.outcome.json"
-    tokenizer = Path(resources()) / "tokenizer" / "tokenizer.json"
-    if model["weights"] == "stand-in" and tokenizer.exists() and "problem" in jsonio.read_json(tokenizer):
-        tokenizer.unlink()
     if outcome.exists():
         found = jsonio.read_json(outcome)
         if (

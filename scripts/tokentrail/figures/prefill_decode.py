@@ -32,6 +32,14 @@ def rows(run: RunData) -> list[Row]:
     return found
 
 
+def outward(prefill: Number, decode: Number) -> tuple[str, str]:
+    """How the labels of two points are aligned: above them, or away from each other where they lie close."""
+    low, high = sorted((prefill["value"], decode["value"]))
+    if high >= CLOSE * low:
+        return "center", "center"
+    return ("left", "right") if prefill["value"] > decode["value"] else ("right", "left")
+
+
 def draw(run: RunData) -> Drawing:
     """Two points a row on a logarithmic scale, the ratio written between them."""
     pairs = rows(run)
@@ -48,12 +56,11 @@ def draw(run: RunData) -> Drawing:
     figure, (ax,) = canvas(run, title, [0.75 * len(pairs) + 0.25], [view_note(numbers), error_note(numbers)], left=1.45)
     for y, (_, _, fast, slow, times) in enumerate(pairs):
         ax.plot([slow["value"], fast["value"]], [y, y], color=COLOURS["other"], linewidth=3, zorder=1)
-        close = max(fast["value"], slow["value"]) < CLOSE * min(fast["value"], slow["value"])
-        outward = ("left", "right") if fast["value"] > slow["value"] else ("right", "left")
-        for number, half, side in ((fast, "prefill", outward[0]), (slow, "decode", outward[1])):
+        sides = outward(fast, slow)
+        for number, half, side in ((fast, "prefill", sides[0]), (slow, "decode", sides[1])):
             ax.plot([number["value"]], [y], "o", color=COLOURS[half], markersize=9, zorder=4)
             error_bar(ax, number, y, COLOURS[half])
-            label(ax, number["value"], y, number["shown"], COLOURS[half], dy=15, ha=side if close else "center", size=9)
+            label(ax, number["value"], y, number["shown"], COLOURS[half], dy=15, ha=side, size=9)
         if times:
             middle = (slow["value"] * fast["value"]) ** 0.5
             label(ax, middle, y, times["shown"], SOFT, dy=-11, size=9)
@@ -66,11 +73,9 @@ def draw(run: RunData) -> Drawing:
     ax.tick_params(axis="y", length=0)
     plain_log_ticks(ax)
     fast, slow = pairs[0][2], pairs[0][3]
-    sides = ("center", "center")
-    if max(fast["value"], slow["value"]) < CLOSE * min(fast["value"], slow["value"]):
-        sides = ("right", "left") if fast["value"] > slow["value"] else ("left", "right")
-    label(ax, slow["value"], 0, "decode", COLOURS["decode"], dy=27, ha=sides[0], weight="bold")
-    label(ax, fast["value"], 0, "prefill", COLOURS["prefill"], dy=27, ha=sides[1], weight="bold")
+    sides = outward(fast, slow)
+    label(ax, slow["value"], 0, "decode", COLOURS["decode"], dy=27, ha=sides[1], weight="bold")
+    label(ax, fast["value"], 0, "prefill", COLOURS["prefill"], dy=27, ha=sides[0], weight="bold")
     return Drawing(figure, title, describe(run, pairs))
 
 

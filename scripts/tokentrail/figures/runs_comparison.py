@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tokentrail.figures import NotDrawn
 from tokentrail.figures.data import Number, RunData
 from tokentrail.figures.palette import COLOURS
-from tokentrail.figures.prefill_decode import CLOSE
+from tokentrail.figures.prefill_decode import outward
 from tokentrail.figures.style import Drawing, canvas, error_bar, folded, label, plain_log_ticks, shorten
 
 NAME = "runs-comparison"
@@ -27,14 +27,12 @@ def draw(rows: Sequence[Row]) -> Drawing:
     figure, (ax,) = canvas(None, title, [0.82 * len(ordered) + 0.3], notes, left=1.95, right=0.45)
     for y, (run, model, prefill, decode) in enumerate(ordered):
         ax.plot([decode["value"], prefill["value"]], [y, y], color=COLOURS["other"], linewidth=3, zorder=1)
-        close = prefill["value"] < CLOSE * decode["value"]
-        for number, half, side in ((prefill, "prefill", "left"), (decode, "decode", "right")):
+        sides = outward(prefill, decode)
+        for number, half, side in ((prefill, "prefill", sides[0]), (decode, "decode", sides[1])):
             face = COLOURS["paper"] if run.stand_in(model) else COLOURS[half]
             ax.plot([number["value"]], [y], "o", color=COLOURS[half], markerfacecolor=face, markersize=9, zorder=4)
             error_bar(ax, number, y, COLOURS[half])
-            label(
-                ax, number["value"], y, number["shown"], COLOURS[half], dy=14, size=8.5, ha=side if close else "center"
-            )
+            label(ax, number["value"], y, number["shown"], COLOURS[half], dy=14, size=8.5, ha=side)
     low, high = min(r[3]["value"] for r in ordered), max(r[2]["value"] for r in ordered)
     ax.set(xscale="log", xlim=(low / 20, high * 3.5), ylim=(len(ordered) - 0.45, -0.8), yticks=range(len(ordered)))
     ax.set_yticklabels([row_name(run, model) for run, model, *_ in ordered], size=8.5)

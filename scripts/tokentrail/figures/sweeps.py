@@ -36,15 +36,15 @@ def words(rest: str) -> str:
 
 
 def series(run: RunData, prefix: str) -> list[tuple[int, Number]]:
-    """(users, number) of every batch size that was measured, in rising order."""
-    return sorted(((int(m[1]), n) for m, n in run.matching(rf"{prefix}-(\d+)")), key=lambda pair: pair[0])
+    """(users, number) of the lesson's own batch sizes, in rising order: the line that carries no suffix."""
+    return lines(run, prefix).get("", [])
 
 
-def lines(run: RunData, prefix: str) -> dict[str, list]:
+def lines(run: RunData, prefix: str) -> dict[str, list[tuple[int, Number]]]:
     """{suffix: [(users, number), …]} in rising order."""
-    found: dict[str, list] = {}
+    found: dict[str, list[tuple[int, Number]]] = {}
     for match, number in run.matching(rf"{prefix}-(\d+)((?:-.+)?)"):
-        found.setdefault(match[2], []).append((float(match[1]), number))
+        found.setdefault(match[2], []).append((int(match[1]), number))
     return {suffix: sorted(points, key=lambda point: point[0]) for suffix, points in found.items()}
 
 

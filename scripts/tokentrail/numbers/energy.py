@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from tokentrail.numbers.registry import Definition, Evidence, fact, plain
+from tokentrail.numbers.registry import Context, Definition, fact, plain
 
 _NOTE = "loading, warm-up and the pauses of the tool are in it; it belongs to the case, not to one test"
 
@@ -22,9 +22,12 @@ DEFINITIONS = [
 ]  # fmt: skip
 
 
-def absent(records: Sequence[Evidence], made: Container[str]) -> dict[str, dict[str, str]]:
-    """One entry for a measured run of which no meter could be read, by its id; nothing where one could."""
-    cases = [r.document["case"] for r in records if (r.document.get("telemetry") or {}).get("tokens")]
+def absent(contexts: Sequence[Context], made: Container[str]) -> dict[str, dict[str, str]]:
+    """One entry for a measured run of which no meter could be read, by its id; nothing where one could.
+
+    `contexts` are those of the scope "energy".
+    """
+    cases = [context.words["case"] for context in contexts]
     if not cases or any(f"energy-per-token-{case}-{meter}" in made for case in cases for meter in ("gpu", "cpu")):
         return {}
     reason = "no energy counter could be read: neither a GPU's (NVML) nor the processor's (RAPL)"

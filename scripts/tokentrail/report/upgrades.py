@@ -86,16 +86,12 @@ def _change(before: Number, after: Number, larger: str, smaller: str) -> Change:
     if found and (found.low > 1 or found.high < 1):
         verdict = larger if found.low > 1 else smaller
     shown = statistics.shown(ratio.value, found, "ratio")
-    interval = found and {"low": found.low, "high": found.high, "level": found.level, "method": found.method}
-    return Change(
-        before, after, shown, words.reach({"value": ratio.value, "unit": "ratio", "interval": interval}), verdict
-    )
+    number = {"value": ratio.value, "unit": "ratio", "interval": found and found.as_dict()}
+    return Change(before, after, shown, words.reach(number), verdict)
 
 
 def _quantity(number: Number) -> statistics.Quantity:
-    found = number.get("interval")
-    interval = found and statistics.Interval(found["low"], found["high"], found["level"], found["method"])
-    return statistics.Quantity(number["value"], interval)
+    return statistics.Quantity(number["value"], statistics.Interval.from_dict(number.get("interval")))
 
 
 def _cases(number: Number) -> set[str]:

@@ -19,20 +19,15 @@ Line = dict[str, Any]
 
 def lines(run_dir: Path, record: Mapping[str, Any], names: list[str]) -> Iterator[Line]:
     """{file, sha256, line (from 1), text} of every line of these files of a record."""
-    folder = Path(record["raw"]["file"]).parent
     for name in names:
-        sha256 = record["raw"]["files"].get(name)
-        for number, line in enumerate(_split(run_dir / folder / name), start=1):
-            yield {"file": (folder / name).as_posix(), "sha256": sha256, "line": number, "text": line}
+        yield from _placed(record, name, _split(run_dir / _folder(record) / name))
 
 
 def pieces(run_dir: Path, record: Mapping[str, Any], name: str) -> Iterator[Line]:
     """The lines of a stream of received bytes, with the time and the bytes decoded to text."""
-    path = run_dir / Path(record["raw"]["file"]).parent / name
+    path = run_dir / _folder(record) / name
     about = path.stat()
-    decoded = _decoded(path, about.st_mtime_ns, about.st_size)
-    for line, text in zip(lines(run_dir, record, [name]), decoded, strict=True):
-        yield {**line, "text": text}
+    yield from _placed(record, name, _decoded(path, about.st_mtime_ns, about.st_size))
 
 
 def stdouts(record: Mapping[str, Any]) -> list[str]:
@@ -46,6 +41,16 @@ def stdouts(record: Mapping[str, Any]) -> list[str]:
 def measurement(run_dir: Path, record: Mapping[str, Any]) -> dict[str, Any]:
     """The record's measurement.json."""
     return jsonio.read_json(run_dir / record["raw"]["file"])
+
+
+def _folder(record: Mapping[str, Any]) -> Path:
+    return Path(record["raw"]["file"]).parent
+
+
+def _placed(record: Mapping[str, Any], name: str, texts: list[str]) -> Iterator[Line]:
+    file, sha256 = (_folder(record) / name).as_posix(), record["raw"]["files"].get(name)
+    for number, text in enumerate(texts, start=1):
+        yield {"file": file, "sha256": sha256, "line": number, "text": text}
 
 
 def _split(path: Path) -> list[str]:
